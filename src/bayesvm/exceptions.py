@@ -1,0 +1,17 @@
+"""Errors and warnings that the library raises on its own account."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+
+class IncompatibleError(TypeError):
+    """A solver or an inference method was given a likelihood that it cannot treat; the message names what is missing."""
+
+
+class NotPositiveDefiniteError(np.linalg.LinAlgError):
+    """A matrix that must be positive definite is not, even with the largest jitter allowed (a ``ValueError``)."""
+
+
+__all__ = ["ConvergenceWarning", "IncompatibleError", "NotPositiveDefiniteError"]
