@@ -1,0 +1,26 @@
+"""Learning theta: the evidence objective, hyperpriors, and one maximiser for all estimators."""
+
+from bayesvm.hyper.ascent import ClimbStatus
+from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord, Tick
+from bayesvm.hyper.objective import Evaluation, EvidenceObjective
+from bayesvm.hyper.priors import ByName, Flat, Hyperprior, LogNormal, RelevanceGamma, thesis_prior
+from bayesvm.hyper.settle import maximize_evidence
+from bayesvm.hyper.starts import starting_points
+
+__all__ = [
+    "ByName",
+    "ClimbStatus",
+    "Evaluation",
+    "EvidenceObjective",
+    "Flat",
+    "Hyperprior",
+    "LogNormal",
+    "Maximizer",
+    "Maximum",
+    "RelevanceGamma",
+    "StartRecord",
+    "Tick",
+    "maximize_evidence",
+    "starting_points",
+    "thesis_prior",
+]

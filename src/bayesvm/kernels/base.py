@@ -1,9 +1,9 @@
 r"""What a kernel is (the contract page of this folder).
 
-A kernel :math:`k(x, z; \theta)` is a covariance function. It is a small frozen object that answers three questions about
-data and four about its parameters:
+A kernel :math:`k(x, z; \theta)` is a covariance function. It is a small frozen object that answers three questions
+about data and a few about its parameters:
 
-========================  ==============================================================================================
+========================  ============================================================================================
 ``gram(X, Z=None)``       the matrix :math:`k(x_i, z_j)`; with ``Z=None`` symmetric, :math:`k(x_i, x_j)`
 ``diag(X)``               the vector :math:`k(x_i, x_i)`
 ``pullback(X, Q)``        :math:`\partial \langle Q, K(X) \rangle / \partial \theta` for symmetric ``Q``: one number per
@@ -11,21 +11,23 @@ data and four about its parameters:
 ``theta``                 logarithms of the free positive parameters
 ``bounds``, ``names``     their bounds (of the logarithms) and readable names
 ``with_theta(theta)``     the same kernel with other parameters
-``bind(d, names)``        the same kernel made ready for ``d`` features: one length scale per feature where ``ard=True``,
-                          column names turned into positions
-========================  ==============================================================================================
+``fix()``, ``free()``     the same kernel with parameters that are not learnt, or learnt again
+``bind(d, names)``        the same kernel made ready for ``d`` features: one length scale per feature where
+                          ``ard=True``, column names turned into positions
+========================  ============================================================================================
 
-``X`` and ``Z`` are arrays or :class:`~bayesvm.kernels.inputs.Inputs`; passing the same ``Inputs`` object again reuses the
-squared distances. Kernels compose with ``+``, ``*``, ``scalar * kernel`` and ``kernel.on(columns)``; nesting is kept
-exactly as written.
+``X`` and ``Z`` are arrays or :class:`~bayesvm.kernels.inputs.Inputs`; passing the same ``Inputs`` object again reuses
+the squared distances. Kernels compose with ``+``, ``*``, ``scalar * kernel`` and ``kernel.on(columns)``; nesting is
+kept exactly as written.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -40,10 +42,12 @@ if TYPE_CHECKING:
 class Kernel(ABC):
     """A covariance function; see the module's table for the contract."""
 
-    #: False for kernels that can be indefinite for some parameters or data; estimators then check the Gram matrix.
-    always_positive: ClassVar[bool] = True
+    @property
+    def always_positive(self) -> bool:
+        """False for a kernel that can be indefinite for some parameters or data; estimators then check the Gram."""
+        return True
 
-    # -- data -----------------------------------------------------------------------------------------------------------
+    # -- data --------------------------------------------------------------------------------------------------------
     def gram(self, X: Any, Z: Any = None) -> Matrix:
         """Return the Gram matrix between ``X`` and ``Z`` (``X`` itself if None); always a fresh array."""
         return self._gram(Inputs.of(X), None if Z is None else Inputs.of(Z))
@@ -65,7 +69,7 @@ class Kernel(ABC):
     @abstractmethod
     def _pullback(self, X: Inputs, Q: Matrix) -> Vector: ...
 
-    # -- parameters -----------------------------------------------------------------------------------------------------
+    # -- parameters --------------------------------------------------------------------------------------------------
     @property
     @abstractmethod
     def theta(self) -> Vector:
@@ -86,6 +90,14 @@ class Kernel(ABC):
         """Return the same kernel with the free parameters set to ``exp(theta)``."""
 
     @abstractmethod
+    def fix(self, *names: str) -> Self:
+        """Return a copy in which the named parameters (all, if none is named) are not learnt."""
+
+    @abstractmethod
+    def free(self, *names: str) -> Self:
+        """Return a copy in which the named parameters (all, if none is named) are learnt."""
+
+    @abstractmethod
     def bind(self, n_features: int, names: Sequence[str] | None = None) -> Kernel:
         """Return the kernel made ready for data with ``n_features`` columns (called ``names``, if given)."""
 
@@ -93,7 +105,7 @@ class Kernel(ABC):
     def leaves(self) -> tuple[Kernel, ...]:
         """Return the elementary kernels of which this one is composed, from left to right."""
 
-    # -- algebra --------------------------------------------------------------------------------------------------------
+    # -- algebra -----------------------------------------------------------------------------------------------------
     def __add__(self, other: Kernel | float) -> Sum:
         from bayesvm.kernels.combine import Sum
 
@@ -133,8 +145,38 @@ def _as_kernel(value: Kernel | float) -> Kernel:
     raise TypeError(f"a kernel combines with kernels and positive numbers, found {type(value).__name__}")
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
 class Leaf(Parameterized, Kernel):
-    """An elementary kernel: a frozen dataclass with its positive parameters declared (see ``Parameterized``)."""
+    """An elementary kernel: a frozen dataclass with its positive parameters declared (see ``Parameterized``).
+
+    A subclass writes ``_gram``, ``_diag`` and ``_gradients``; it is decorated with
+    ``@dataclasses.dataclass(frozen=True, repr=False)`` to keep the readable ``repr`` of this class.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.positive:
+            if name != self._vector_field and np.ndim(getattr(self, name)) > 0:
+                raise ValueError(
+                    f"{type(self).__name__}.{name}: expected one positive number, found {getattr(self, name)!r}"
+                )
+
+    @property
+    def _vector_field(self) -> str | None:
+        """The one field that may hold a value per feature."""
+        return None
+
+    @abstractmethod
+    def _gradients(self, X: Inputs, Q: Matrix) -> Mapping[str, float | Vector]:
+        r"""Return :math:`\partial \langle Q, K(X) \rangle / \partial \log p` of (at least) every free parameter."""
+
+    def _pullback(self, X: Inputs, Q: Matrix) -> Vector:
+        learnt = [name for name, _, _ in self._learnt()]
+        gradients = self._gradients(X, Q) if learnt else {}
+        return np.concatenate([np.empty(0), *(np.atleast_1d(gradients[name]) for name in learnt)])
+
+    def _is_free(self, name: str) -> bool:
+        return not (name in self.limits and self.limits[name] is None)
 
     def leaves(self) -> tuple[Kernel, ...]:
         """Return the kernel itself."""
@@ -143,6 +185,33 @@ class Leaf(Parameterized, Kernel):
     def bind(self, n_features: int, names: Sequence[str] | None = None) -> Kernel:
         """Return the kernel itself: nothing in it depends on the number of features unless a subclass says so."""
         return self
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in sorted(dataclasses.fields(self), key=lambda f: bool(f.kw_only))
+            if f.repr and not (f.kw_only and getattr(self, f.name) == f.default)
+        ]
+        text = f"{type(self).__name__}({', '.join(shown)})"
+        fixed = [name for name in self.positive if not self._is_free(name)]
+        bounded = [f"{name}={bounds!r}" for name, bounds in self.limits.items() if bounds is not None]
+        if bounded:
+            text += f".bounded({', '.join(bounded)})"
+        if fixed:
+            text += ".fix()" if len(fixed) == len(self.positive) else f".fix({', '.join(map(repr, fixed))})"
+        return text
+
+
+def check_integer(name: str, value: object) -> int:
+    """Return ``value`` as a positive integer, or say what is wrong with it."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
+        raise ValueError(f"{name}: expected a positive integer, found {value!r}")
+    return int(value)
+
+
+def frobenius(A: Matrix, B: Matrix) -> float:
+    """Return the sum of the products of the entries, without a temporary matrix."""
+    return float(np.einsum("ij,ij->", A, B))
 
 
 __all__ = ["Kernel", "Leaf"]

@@ -1,9 +1,9 @@
 r"""The inputs of a kernel: a data matrix that remembers what all stationary kernels ask of it.
 
 Squared distances depend on the data alone, so they are computed once per :class:`Inputs` object and shared by every
-kernel and every hyperparameter value that is evaluated on it. The cache belongs to the object: there is no global state,
-and it is released with the object. Dense arrays and SciPy sparse matrices go through the same three primitives
-(:meth:`Inputs.inner`, :meth:`Inputs.squared_distances`, :meth:`Inputs.spread`).
+kernel and every hyperparameter value that is evaluated on it. The cache belongs to the object: there is no global
+state, and it is released with the object. Dense arrays and SciPy sparse matrices go through the same primitives
+(:meth:`Inputs.inner`, :meth:`Inputs.squared_distances`, :meth:`Inputs.quadratic`, :meth:`Inputs.spread`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ import scipy.sparse as sp
 
 from bayesvm.typing import Indices, Matrix, Vector
 
+#: Entries that one block of rows may hold while a large matrix is worked through.
+BLOCK = 2**18
+
 
 class Inputs:
     """Rows of features with cached squared distances.
@@ -23,19 +26,28 @@ class Inputs:
     ----------
     X : array or sparse matrix, shape (n, d)
         The data; not copied when it is already a C-ordered float64 array. It must not be changed afterwards.
+
+    Attributes
+    ----------
+    rows : array of int or None
+        For the result of :meth:`take`, the row numbers in the original object; None for an original.
     """
 
-    __slots__ = ("X", "_centre", "_columns", "_distances")
+    __slots__ = ("X", "_centre", "_derived", "_distances", "rows")
+
+    X: Any
+    rows: Indices | None
 
     def __init__(self, X: Any) -> None:
-        if sp.issparse(X):
+        if _is_sparse(X):
             self.X = sp.csr_array(X, dtype=np.float64)
         else:
             self.X = np.ascontiguousarray(X, dtype=np.float64)
-        if self.X.ndim != 2:
-            raise ValueError(f"kernel inputs: expected a matrix with one row per sample, found {self.X.ndim} dimension(s)")
+        if np.ndim(X) != 2:
+            raise ValueError(f"kernel inputs: expected a matrix, one row per sample, found {np.ndim(X)} dimension(s)")
+        self.rows = None
         self._distances: Matrix | None = None
-        self._columns: dict[tuple[int, ...], Inputs] = {}
+        self._derived: dict[tuple[Any, ...], Inputs] = {}
         self._centre: Vector | None = None
 
     @classmethod
@@ -46,6 +58,17 @@ class Inputs:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
+    def __repr__(self) -> str:
+        return f"Inputs({len(self)} rows, {self.n_features} columns{', sparse' if self.is_sparse else ''})"
+
+    def __getstate__(self) -> tuple[Any, Indices | None]:
+        return self.X, self.rows  # caches stay behind
+
+    def __setstate__(self, state: tuple[Any, Indices | None]) -> None:
+        Inputs.__init__(self, state[0])
+        self.rows = state[1]
+
+    # -- parts -------------------------------------------------------------------------------------------------------
     @property
     def n_features(self) -> int:
         """Number of columns."""
@@ -54,13 +77,17 @@ class Inputs:
     @property
     def is_sparse(self) -> bool:
         """Whether the data is a sparse matrix."""
-        return bool(sp.issparse(self.X))
+        return _is_sparse(self.X)
 
     @property
     def centre(self) -> Vector:
-        """Column means (zeros for sparse data): the origin from which distances are computed, to lose fewer digits."""
+        """Origin from which distances are computed, to lose fewer digits: column medians (zeros for sparse data).
+
+        Medians, because one far outlier would draw a mean away from all other rows.
+        """
         if self._centre is None:
-            self._centre = np.zeros(self.n_features) if self.is_sparse else self.X.mean(axis=0)
+            plain = self.is_sparse or len(self) == 0
+            self._centre = np.zeros(self.n_features) if plain else np.median(self.X, axis=0)
         return self._centre
 
     def dense(self) -> Matrix:
@@ -71,29 +98,49 @@ class Inputs:
 
     def take(self, rows: Indices) -> Inputs:
         """Return the given rows; distances that are known already are gathered, not computed again."""
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
         part = Inputs(self.X[rows])
+        part.rows = rows if self.rows is None else self.rows[rows]
         if self._distances is not None:
             part._distances = self._distances[np.ix_(rows, rows)]
+            part._distances.flags.writeable = False
+        part._derived = {key: derived.take(rows) for key, derived in self._derived.items()}
         return part
 
     def columns(self, columns: tuple[int, ...]) -> Inputs:
         """Return the given columns; the same object each time, so that its cache lasts."""
-        if columns not in self._columns:
-            self._columns[columns] = Inputs(self.X[:, list(columns)])
-        return self._columns[columns]
+        if columns not in self._derived:
+            self._derived[columns] = Inputs(self.X[:, list(columns)])
+        return self._derived[columns]
 
+    def rescaled(self, shift: tuple[float, ...], scale: tuple[float, ...]) -> Inputs:
+        """Return ``(X - shift) / scale``; the same object each time. The shift of sparse data must be zero."""
+        key = (shift, scale)
+        if key not in self._derived:
+            if self.is_sparse and any(shift):
+                raise ValueError("sparse inputs can be scaled but not shifted: expected a shift of zeros")
+            inverse = 1.0 / np.asarray(scale)
+            X = self.X.multiply(inverse) if self.is_sparse else (self.X - np.asarray(shift)) * inverse
+            self._derived[key] = Inputs(X)
+        return self._derived[key]
+
+    # -- primitives --------------------------------------------------------------------------------------------------
     def inner(self, other: Inputs | None = None, weights: Vector | None = None) -> Matrix:
         r"""Inner products :math:`\sum_l w_l x_{il} z_{jl}` (weights 1 if not given)."""
-        left = self.X if weights is None else self.X * weights
-        right = (self if other is None else other).X
-        product = left @ right.T
-        return np.asarray(product.toarray() if sp.issparse(product) else product)
+        left = _scaled(self.X, None if weights is None else np.sqrt(weights))
+        right = left if other is None else _scaled(other.X, None if weights is None else np.sqrt(weights))
+        return _product(left, right)
+
+    def squared_norms(self, weights: Vector | None = None) -> Vector:
+        r"""Diagonal of ``inner(weights=weights)``, :math:`\sum_l w_l x_{il}^2`."""
+        return _squared_norms(_scaled(self.X, None if weights is None else np.sqrt(weights)))
 
     def squared_distances(self, other: Inputs | None = None, weights: Vector | None = None) -> Matrix:
         r"""Squared distances :math:`\sum_l w_l (x_{il} - z_{jl})^2`.
 
-        Without ``other`` and ``weights`` the result is cached and read-only. Never negative; exactly zero on the diagonal
-        when ``other`` is not given.
+        Without ``other`` and ``weights`` the result is cached and read-only. Never negative, symmetric and zero on the
+        diagonal when ``other`` is not given; a distance that rounding cannot tell from zero is zero.
         """
         if other is None and weights is None:
             if self._distances is None:
@@ -103,21 +150,20 @@ class Inputs:
         return self._compute_distances(other, weights)
 
     def _compute_distances(self, other: Inputs | None, weights: Vector | None) -> Matrix:
-        left = self._scaled(self.centre, weights)
-        right = left if other is None else other._scaled(self.centre, weights)
-        product = left @ right.T
-        distances = np.asarray(product.toarray() if sp.issparse(product) else product)
-        distances *= -2.0
-        distances += _squared_norms(left)[:, None]
-        distances += _squared_norms(right)[None, :]
-        np.maximum(distances, 0.0, out=distances)
+        root = None if weights is None else np.sqrt(weights)
+        plain = self.is_sparse or (other is not None and other.is_sparse)
+        left = _scaled(self.X if plain else self.X - self.centre, root)
+        right = left if other is None else _scaled(other.X if plain else other.X - self.centre, root)
+        distances = _product(left, right)
+        tolerance = (4.0 + np.sqrt(self.n_features)) * np.finfo(float).eps
+        _distances_from_products(distances, _squared_norms(left), _squared_norms(right), tolerance)
         if other is None:
             np.fill_diagonal(distances, 0.0)
         return distances
 
-    def _scaled(self, centre: Vector, weights: Vector | None) -> Any:
-        X = self.X if self.is_sparse else self.X - centre
-        return X if weights is None else X * np.sqrt(weights)
+    def quadratic(self, A: Matrix) -> Vector:
+        r"""Quadratic form of every column, :math:`\sum_{ij} A_{ij} x_{il} x_{jl}`."""
+        return _column_products(self.X, A @ self.X)
 
     def spread(self, A: Matrix) -> Vector:
         r"""Weighted squared differences per column, :math:`\sum_{ij} A_{ij} (x_{il} - x_{jl})^2`, for symmetric A.
@@ -125,21 +171,49 @@ class Inputs:
         Two matrix products for all columns at once:
         :math:`2 [\sum_i x_{il}^2 (A 1)_i - x_l^\top A x_l]`.
         """
-        X = self._scaled(self.centre, None)
-        AX = A @ X
-        if self.is_sparse:
-            cross = np.asarray(X.multiply(AX).sum(axis=0)).ravel()
-            squares = np.asarray(X.multiply(X).T @ A.sum(axis=1)).ravel()
-        else:
-            cross = np.einsum("il,il->l", X, AX)
-            squares = np.einsum("il,il,i->l", X, X, A.sum(axis=1))
-        return np.asarray(2.0 * (squares - cross))
+        X = self.X if self.is_sparse else self.X - self.centre
+        squares = np.asarray((X * X).T @ A.sum(axis=1))
+        return np.asarray(2.0 * (squares - _column_products(X, A @ X)))
+
+
+def _is_sparse(X: Any) -> bool:
+    return bool(sp.issparse(X))
+
+
+def _scaled(X: Any, factors: Vector | None) -> Any:
+    if factors is None:
+        return X
+    return sp.csr_array(X.multiply(factors)) if _is_sparse(X) else X * factors
+
+
+def _product(left: Any, right: Any) -> Matrix:
+    product = left @ right.T
+    return np.asarray(product.toarray() if _is_sparse(product) else product)
 
 
 def _squared_norms(X: Any) -> Vector:
-    if sp.issparse(X):
+    if _is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def _column_products(X: Any, Y: Matrix) -> Vector:
+    """Inner product of every column of ``X`` with the same column of ``Y``."""
+    if _is_sparse(X):
+        return np.asarray(X.multiply(Y).sum(axis=0)).ravel()
+    return np.asarray(np.einsum("il,il->l", X, Y))
+
+
+def _distances_from_products(products: Matrix, left: Vector, right: Vector, tolerance: float) -> None:
+    """Turn inner products into squared distances in place, a block of rows at a time; rounding noise becomes zero."""
+    step = max(1, BLOCK // max(1, right.size))
+    for start in range(0, left.size, step):
+        block = products[start : start + step]
+        scale = left[start : start + step, None] + right
+        block *= -2.0
+        block += scale
+        scale *= tolerance
+        np.copyto(block, 0.0, where=block <= scale)
 
 
 __all__ = ["Inputs"]

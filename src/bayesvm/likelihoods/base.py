@@ -6,19 +6,21 @@ further terms. Every likelihood of this library depends on its two arguments thr
 * classification: the margin :math:`t = y f` with labels :math:`y \in \{-1, +1\}`,
 * regression: the residual :math:`t = y - f`,
 
-and a subclass gives its *profile*: :math:`\ell(t)` with its derivatives in t. The base turns them into derivatives in f, and
-into the one-dimensional Gaussian integrals that inference and prediction need, by piecewise quadrature between the
-``knots``; closed forms override it where they exist. What solvers and inference may rely on is stated as data in ``traits``.
+and a subclass gives its *profile*: :math:`\ell(t)` with its derivatives in t. The base turns them into derivatives in
+f, and into the one-dimensional Gaussian integrals that inference and prediction need, by piecewise quadrature between
+the ``knots``; closed forms override it where they exist. What solvers and inference may rely on is stated as data in
+``traits``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
 
 import numpy as np
 
+from bayesvm.exceptions import IncompatibleError
 from bayesvm.likelihoods.quadrature import log_gaussian_integral
 from bayesvm.parameters import Parameterized
 from bayesvm.typing import Matrix, Vector
@@ -36,25 +38,29 @@ class Traits:
     convex : bool
         Whether the loss is convex in f.
     normalized : bool
-        Whether the likelihood is a probability of y: sums to one over the labels, or integrates to one over the targets.
+        Whether the likelihood is a probability of y: sums to one over the labels, or integrates to one over the
+        targets.
     sparse : bool
         Whether the loss is flat somewhere, so that some training points drop out of the solution.
+    quadratic : bool
+        Whether the loss is quadratic in f (Gaussian noise), so that inference is exact.
     """
 
     smoothness: int
     convex: bool
     normalized: bool
     sparse: bool
+    quadratic: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class Derivatives:
-    """Loss and its derivatives in f, one entry per sample.
+    r"""Loss and its derivatives in f, one entry per sample.
 
     Attributes
     ----------
     loss, gradient, curvature, third : arrays, shape (n,)
-        :math:`\\ell`, :math:`\\ell'`, :math:`\\ell''`, :math:`\\ell'''`; the loss is ``inf`` outside the domain.
+        :math:`\ell`, :math:`\ell'`, :math:`\ell''`, :math:`\ell'''`; the loss is ``inf`` outside the domain.
     """
 
     loss: Vector
@@ -76,16 +82,31 @@ class ThetaDerivatives:
 class Likelihood(Parameterized, ABC):
     """A pointwise loss, minus the logarithm of a probability; see the module for the contract."""
 
-    traits: ClassVar[Traits]
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.positive:
+            if np.ndim(getattr(self, name)) != 0:
+                raise ValueError(f"{type(self).__name__}.{name}: expected one positive number, found a sequence")
 
     # -- to be given by a subclass ------------------------------------------------------------------------------------
+    @property
     @abstractmethod
-    def profile(self, t: Vector) -> Derivatives:
-        """Return the loss and its first three derivatives in t (the margin or the residual)."""
+    def traits(self) -> Traits:
+        """What solvers and inference may rely on; usually a plain class attribute."""
 
     @abstractmethod
-    def profile_theta(self, t: Vector) -> ThetaDerivatives:
-        """Return the derivatives of (loss, loss', loss'') in the free parameters' logarithms, at fixed t."""
+    def profile(self, t: Vector) -> Derivatives:
+        """Return the loss and its first three derivatives in t (the margin or the residual).
+
+        Outside the domain the loss is ``inf`` and the derivatives are 0: a solver rejects such a point by its loss. At
+        a knot where a derivative jumps, one of its two values is returned.
+        """
+
+    def profile_parameters(self, t: Vector) -> Mapping[str, tuple[Vector, Vector, Vector]]:
+        """Return the derivatives of (loss, loss', loss'') in the logarithm of each positive parameter, at fixed t."""
+        if self.positive:
+            raise NotImplementedError(f"{type(self).__name__}.profile_parameters")
+        return {}
 
     @property
     @abstractmethod
@@ -96,6 +117,24 @@ class Likelihood(Parameterized, ABC):
     def domain(self) -> tuple[float, float]:
         """Open interval of t on which the loss is finite."""
         return (-np.inf, np.inf)
+
+    def profile_theta(self, t: Vector) -> ThetaDerivatives:
+        """Return the derivatives of (loss, loss', loss'') in the free parameters' logarithms, at fixed t."""
+        t = np.asarray(t, dtype=float)
+        names = self.names
+        rows = self.profile_parameters(t) if names else {}
+        parts = (np.array([rows[name][i] for name in names]).reshape(len(names), *t.shape) for i in range(3))
+        return ThetaDerivatives(*parts)
+
+    # -- near an end of the domain ------------------------------------------------------------------------------------
+    @property
+    def origin(self) -> float:
+        """Point from which :meth:`shifted_profile` measures t: the end of the domain if there is one, else zero."""
+        return next((end for end in self.domain if np.isfinite(end)), 0.0)
+
+    def shifted_profile(self, x: Vector) -> Derivatives:
+        """Return the profile at ``t = origin + x``, exact for tiny x if the loss is infinite at the origin."""
+        return self.profile(self.origin + x)
 
     # -- from t to f, by Classification and Regression ----------------------------------------------------------------
     @abstractmethod
@@ -120,7 +159,9 @@ class Likelihood(Parameterized, ABC):
     def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
         r"""Return :math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` for each sample."""
         y, mean, var = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (y, mean, var)))
-        return log_gaussian_integral(self.profile, self.knots, self.domain, self.argument(y, mean), var)
+        return log_gaussian_integral(
+            self.shifted_profile, self.knots, self.domain, self.argument(y, mean), var, origin=self.origin
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -136,10 +177,18 @@ class Classification(Likelihood):
         return y
 
     def predict_proba(self, mean: Vector, var: Vector) -> Vector:
-        r"""Return :math:`P(y=+1) = \int p(+1|f)\, \mathcal N(f; m, v)\, df`; a normalised likelihood only."""
+        r"""Return :math:`P(y=+1) = \int p(+1|f)\, \mathcal N(f; m, v)\, df`; a normalised likelihood only.
+
+        The probability of the less likely label is computed, and the other one from it, so that both are accurate.
+        """
+        if not self.traits.normalized:
+            raise IncompatibleError(
+                f"{type(self).__name__}.predict_proba: this likelihood is not a probability of the label (it is not "
+                "normalised); use a normalised one such as NormalizedHinge, Trigonometric or Logistic"
+            )
         mean = np.asarray(mean, dtype=float)
-        log_odds = self.log_predictive(np.ones_like(mean), mean, var) - self.log_predictive(-np.ones_like(mean), mean, var)
-        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(log_odds, -745.0, 745.0))))
+        unlikely = np.exp(self.log_predictive(-np.ones_like(mean), np.abs(mean), var))
+        return np.where(mean >= 0.0, 1.0 - unlikely, unlikely)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,86 @@
+#include "gram.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+// Let the loader choose the widest vector unit of the machine; the code is the same for all.
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
+#define BAYESVM_VECTOR __attribute__((target_clones("avx512f", "avx2,fma", "default")))
+#else
+#define BAYESVM_VECTOR
+#endif
+
+namespace bayesvm {
+namespace {
+
+constexpr std::size_t kBlock = 64;
+
+// One row segment: row[j] = variance * exp(-max(0, (norm_i + norms[j]) / 2 - row[j])).
+BAYESVM_VECTOR void exponentials(double* row, const double* half_norms, double half_norm, double variance,
+                                 std::size_t count) {
+#pragma omp simd
+  for (std::size_t j = 0; j < count; ++j) {
+    const double d = half_norm + half_norms[j] - row[j];
+    row[j] = variance * std::exp(-(d > 0.0 ? d : 0.0));
+  }
+}
+
+BAYESVM_VECTOR void scaled_exponentials(const double* D, double scale, double variance, double* out, std::size_t count) {
+#pragma omp simd
+  for (std::size_t j = 0; j < count; ++j) out[j] = variance * std::exp(-scale * D[j]);
+}
+
+BAYESVM_VECTOR void add_scaled(const double* a, double x, const double* b, double y, double* out, std::size_t count) {
+#pragma omp simd
+  for (std::size_t j = 0; j < count; ++j) out[j] += x * a[j] + y * b[j];
+}
+
+}  // namespace
+
+void gaussian_from_inner(double* G, std::size_t n, double variance) {
+  std::vector<double> half(n);
+  for (std::size_t i = 0; i < n; ++i) half[i] = 0.5 * G[i * n + i];
+  for (std::size_t top = 0; top < n; top += kBlock) {
+    const std::size_t bottom = std::min(top + kBlock, n);
+    for (std::size_t i = top; i < bottom; ++i) {
+      exponentials(G + i * n + i + 1, half.data() + i + 1, half[i], variance, n - i - 1);
+      G[i * n + i] = variance;
+    }
+    // Mirror the finished block row, tile by tile so that both sides stay in cache.
+    for (std::size_t left = top; left < n; left += kBlock) {
+      const std::size_t right = std::min(left + kBlock, n);
+      for (std::size_t i = top; i < bottom; ++i)
+        for (std::size_t j = std::max(left, i + 1); j < right; ++j) G[j * n + i] = G[i * n + j];
+    }
+  }
+}
+
+void gaussian_of_distances(const double* D, std::size_t size, double scale, double variance, double* out) {
+  scaled_exponentials(D, scale, variance, out, size);
+}
+
+void rows_times(const double* K, std::size_t n, const std::int64_t* rows, const double* x, std::size_t m, double* out) {
+  std::fill(out, out + n, 0.0);
+  std::size_t k = 0;
+  for (; k + 1 < m; k += 2)
+    add_scaled(K + static_cast<std::size_t>(rows[k]) * n, x[k], K + static_cast<std::size_t>(rows[k + 1]) * n, x[k + 1],
+               out, n);
+  if (k < m) {
+    const double* row = K + static_cast<std::size_t>(rows[k]) * n;
+    add_scaled(row, x[k], row, 0.0, out, n);
+  }
+}
+
+void scaled_block(const double* K, std::size_t n, const std::int64_t* rows, const double* root, std::size_t m,
+                  double* out) {
+  for (std::size_t i = 0; i < m; ++i) {
+    const double* row = K + static_cast<std::size_t>(rows[i]) * n;
+    double* to = out + i * m;
+    std::fill(to, to + i, 0.0);
+    for (std::size_t j = i; j < m; ++j) to[j] = root[i] * root[j] * row[rows[j]];
+    to[i] += 1.0;
+  }
+}
+
+}  // namespace bayesvm

@@ -1,0 +1,21 @@
+// Element-wise loops over Gram matrices. All arrays are dense, row-major, double; sizes are checked by the caller.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace bayesvm {
+
+// G (n x n, symmetric): inner products on entry, variance * exp(-|x_i - x_j|^2 / 2) on return.
+void gaussian_from_inner(double* G, std::size_t n, double variance);
+
+// out[i] = variance * exp(-scale * D[i]).
+void gaussian_of_distances(const double* D, std::size_t size, double scale, double variance, double* out);
+
+// out (n) = sum over m of x[m] * K[rows[m], :]  for K of n columns.
+void rows_times(const double* K, std::size_t n, const std::int64_t* rows, const double* x, std::size_t m, double* out);
+
+// out (m x m): upper triangle of I + root root' * K[rows, rows]; the rest is zero.
+void scaled_block(const double* K, std::size_t n, const std::int64_t* rows, const double* root, std::size_t m,
+                  double* out);
+
+}  // namespace bayesvm

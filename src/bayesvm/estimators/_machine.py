@@ -1,0 +1,114 @@
+"""A fitted latent function: what every self-tuning estimator is made of, one per binary problem or output."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayesvm.hyper import ClimbStatus, EvidenceObjective, Maximizer, Maximum, maximize_evidence
+from bayesvm.hyper.maximize import StartRecord
+from bayesvm.inference import Evidence, Posterior
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.linalg import cholesky
+from bayesvm.typing import Indices, Matrix, Vector
+
+#: Entries of the cross Gram matrix that prediction holds at a time.
+BLOCK = 1 << 22
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """Kernel, likelihood and posterior at the optimum, with the support rows that prediction needs.
+
+    Attributes
+    ----------
+    kernel, likelihood : Kernel, Likelihood
+        With their learnt parameters; the kernel acts on standardised inputs.
+    posterior, evidence : Posterior, Evidence
+        The inference at the optimum.
+    inputs : Inputs
+        The support rows, standardised.
+    objective : EvidenceObjective
+        The evidence as a function of theta.
+    maximum : Maximum
+        How theta was found.
+    """
+
+    kernel: Kernel
+    likelihood: Likelihood
+    posterior: Posterior
+    evidence: Evidence
+    inputs: Inputs
+    objective: EvidenceObjective
+    maximum: Maximum
+
+    @property
+    def theta(self) -> Vector:
+        """Where the objective was maximal."""
+        return self.maximum.theta
+
+    @property
+    def converged(self) -> bool:
+        """Whether the maximiser and the solver inside it both ended well."""
+        return self.maximum.status.ok and self.evidence.status.ok
+
+    @property
+    def trouble(self) -> str:
+        """What did not converge, in words (empty if all did)."""
+        parts = [s.value for s in (self.maximum.status, self.evidence.status) if not s.ok]
+        return "; ".join(parts)
+
+    @property
+    def support(self) -> Indices:
+        """Training rows with a coefficient that is not zero."""
+        return self.posterior.support[self.posterior.alpha != 0.0]
+
+    @property
+    def alpha(self) -> Vector:
+        """Their coefficients."""
+        return self.posterior.alpha[self.posterior.alpha != 0.0]
+
+    def latent(self, X: Inputs) -> tuple[Vector, Vector]:
+        """Return mean and variance of the latent function at the rows of X (standardised), block by block."""
+        n, m = len(X), max(1, len(self.inputs))
+        mean, var = np.empty(n), np.empty(n)
+        step = max(1, BLOCK // m)
+        for start in range(0, n, step):
+            rows = np.arange(start, min(start + step, n))
+            part = X if rows.size == n else X.take(rows)
+            K_s = self.kernel.gram(part, self.inputs)
+            mean[rows] = self.posterior.mean(K_s)
+            var[rows] = self.posterior.var(K_s, self.kernel.diag(part))
+        return mean, var
+
+    def sample(self, X: Inputs, n_samples: int, rng: np.random.Generator) -> Matrix:
+        """Return joint draws of the latent function at the rows of X, shape (n, n_samples)."""
+        K_s = self.kernel.gram(X, self.inputs)
+        factor = cholesky(self.posterior.covariance(K_s, self.kernel.gram(X)), jitter=True, what="posterior covariance")
+        noise = rng.standard_normal((len(X), n_samples))
+        return self.posterior.mean(K_s)[:, None] + factor.lower() @ noise
+
+
+def learn(
+    objective: EvidenceObjective, starts: Sequence[Vector], maximizer: Maximizer, *, optimize: bool
+) -> Machine:
+    """Find theta (or keep the first start, if not ``optimize``) and return the machine at that theta."""
+    if optimize and objective.theta0.size:
+        maximum = maximize_evidence(maximizer, objective, starts)
+    else:
+        evaluation = objective.evaluate(starts[0])
+        record = StartRecord(starts[0], starts[0], evaluation.value, 1, ClimbStatus.CONVERGED, 0.0)
+        maximum = Maximum(starts[0], evaluation.value, evaluation.evidence.latent, ClimbStatus.CONVERGED, (record,))
+    kernel, likelihood = objective.model(maximum.theta)
+    final = objective.evaluate(maximum.theta, maximum.latent)
+    bare = dataclasses.replace(objective, X=objective.X.forget())
+    return Machine(
+        kernel, likelihood, final.posterior, final.evidence, bare.X.take(final.posterior.support), bare, maximum
+    )
+
+
+__all__ = ["Machine", "learn"]

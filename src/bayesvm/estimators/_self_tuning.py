@@ -1,0 +1,227 @@
+"""What all self-tuning estimators share: from constructor arguments and data to machines with learnt hyperparameters."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayesvm.estimators._machine import Machine, learn
+from bayesvm.estimators._standardize import Standardizer
+from bayesvm.exceptions import ConvergenceWarning
+from bayesvm.hyper import EvidenceObjective, Flat, Hyperprior, Maximizer, starting_points
+from bayesvm.hyper.progress import ProgressBar
+from bayesvm.inference import Inference, Laplace
+from bayesvm.kernels import Constant, Gaussian, Kernel, Rescaled, from_sklearn
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.linalg import cholesky
+from bayesvm.typing import Matrix, Vector
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a Generator for anything that scikit-learn takes as ``random_state``."""
+    if random_state is None or isinstance(random_state, int | np.integer | np.random.Generator):
+        return np.random.default_rng(random_state)
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
+
+
+class SelfTuning(BaseEstimator, ABC):
+    """Base of the estimators that learn their hyperparameters by the evidence; see the subclasses for the arguments."""
+
+    @abstractmethod
+    def _likelihood(self) -> Likelihood:
+        """Return the likelihood that the constructor arguments ask for."""
+
+    # -- from arguments to objects ------------------------------------------------------------------------------------
+    def _check_arguments(self) -> None:
+        """Refuse constructor arguments out of range, each with what was expected and what was found."""
+        if self.optimizer not in ("lbfgs", None):
+            raise ValueError(f"optimizer: expected 'lbfgs' or None, found {self.optimizer!r}")
+        for name, least in (("n_starts", 1), ("max_iter", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name}: expected an integer of at least {least}, found {value!r}")
+        if not (isinstance(self.tol, int | float | np.number) and self.tol > 0):
+            raise ValueError(f"tol: expected a positive number of nats, found {self.tol!r}")
+        if self.hyperprior is not None and not isinstance(self.hyperprior, Hyperprior):
+            raise ValueError(f"hyperprior: expected None or a bayesvm.hyper.Hyperprior, found {self.hyperprior!r}")
+
+    def _inference(self) -> Inference:
+        return Laplace()
+
+    def _kernel(self) -> Kernel:
+        """Return the kernel that the constructor arguments ask for, not yet bound to data."""
+        if self.kernel is None:
+            return Gaussian(ard=self.ard) + Constant()
+        kernel = self.kernel if isinstance(self.kernel, Kernel) else None
+        if kernel is None and hasattr(self.kernel, "clone_with_theta"):
+            kernel = from_sklearn(self.kernel)
+        if kernel is None:
+            raise ValueError(
+                f"kernel: expected None, a bayesvm kernel or a scikit-learn Gaussian process kernel, found {self.kernel!r}"
+            )
+        return kernel.with_ard() if self.ard else kernel
+
+    def _maximizer(self, callback: Any = None) -> Maximizer:
+        return Maximizer(tol=float(self.tol), max_evaluations=int(self.max_iter), n_jobs=self.n_jobs, callback=callback)
+
+    # -- fitting ------------------------------------------------------------------------------------------------------
+    def _prepare(self, X: Any) -> Inputs:
+        """Standardise validated inputs and remember how."""
+        self._standardizer = Standardizer.of(X) if self.standardize else Standardizer.identity(X.shape[1])
+        return self._standardizer.inputs(X)
+
+    def _fit_machines(self, X: Inputs, problems: Sequence[tuple[Vector, Likelihood]]) -> list[Machine]:
+        """Fit one machine per problem (targets and likelihood), all with the same kernel and starts."""
+        names = list(getattr(self, "feature_names_in_", [])) or None
+        kernel = self._kernel().bind(X.n_features, names)
+        if not kernel.always_positive:
+            cholesky(kernel.gram(X), jitter=True, what=f"the Gram matrix of {kernel!r}")
+        prior = Flat() if self.hyperprior is None else self.hyperprior
+        rng = generator(self.random_state)
+        starts = starting_points(kernel, X, self.n_starts, rng, given=self.kernel is not None)
+
+        def fit_one(y: Vector, likelihood: Likelihood, maximizer: Maximizer) -> Machine:
+            objective = EvidenceObjective(kernel, likelihood, self._inference(), X, y, prior)
+            objective.inference.check(likelihood)
+            full = [np.concatenate([start, likelihood.theta]) for start in starts]
+            return learn(objective, full, maximizer, optimize=self.optimizer is not None)
+
+        with self._progress() as callback:
+            maximizer = self._maximizer(callback)
+            if len(problems) == 1:
+                return [fit_one(*problems[0], maximizer)]
+            alone = dataclasses.replace(maximizer, n_jobs=1)
+            pool = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads")
+            return list(pool(joblib.delayed(fit_one)(y, likelihood, alone) for y, likelihood in problems))
+
+    @contextlib.contextmanager
+    def _progress(self) -> Iterator[Any]:
+        if not self.verbose:
+            yield None
+            return
+        with ProgressBar(type(self).__name__) as bar:
+            yield bar
+
+    def _finish(self, machines: list[Machine], X: Any) -> None:
+        """Set the fitted attributes that all estimators share, and warn if a machine did not converge."""
+        self._machines = machines
+        first = machines[0]
+        shift, scale = self._standardizer.shift, self._standardizer.scale
+        kernels = [Rescaled(m.kernel, tuple(shift), tuple(scale)) for m in machines]
+        single = len(machines) == 1
+        self.kernel_ = kernels[0] if single else kernels
+        self.likelihood_ = first.likelihood.plain if single else [m.likelihood.plain for m in machines]
+        self.log_evidence_ = float(sum(m.evidence.value for m in machines))
+        self.support_ = np.unique(np.concatenate([m.support for m in machines]))
+        self.support_vectors_ = X[self.support_]
+        self.dual_coef_ = np.zeros((len(machines), self.support_.size))
+        for row, machine in zip(self.dual_coef_, machines):
+            row[np.searchsorted(self.support_, machine.support)] = machine.alpha
+        self.history_ = first.maximum.history if single else [m.maximum.history for m in machines]
+        self.n_iter_ = int(sum(record.evaluations for m in machines for record in m.maximum.history))
+        self.converged_ = all(m.converged for m in machines)
+        self.theta_names_ = first.objective.names
+        self.relevance_ = self._relevance(machines)
+        trouble = sorted({m.trouble for m in machines if not m.converged})
+        if trouble:
+            warnings.warn(f"{type(self).__name__} did not converge: {'; '.join(trouble)}", ConvergenceWarning, stacklevel=3)
+
+    @staticmethod
+    def _relevance(machines: Sequence[Machine]) -> Any:
+        """Return kappa_l per feature (one row per machine if several), None if the kernel has no ARD part."""
+        rows = [m.kernel.relevance() for m in machines]
+        if any(row is None for row in rows):
+            return None
+        return rows[0] if len(rows) == 1 else np.asarray(rows)
+
+    # -- prediction ---------------------------------------------------------------------------------------------------
+    def _inputs(self, X: Any) -> Inputs:
+        """Validate new rows and standardise them."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return self._standardizer.inputs(X)
+
+    def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
+        """Return latent means and variances, one column per machine."""
+        inputs = self._inputs(X)
+        pairs = [machine.latent(inputs) for machine in self._machines]
+        return np.column_stack([mean for mean, _ in pairs]), np.column_stack([var for _, var in pairs])
+
+    def predict_latent(self, X: Any, return_std: bool = True) -> Any:
+        """Return the mean of the latent function at the rows of X, and its standard deviation.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n, d)
+            Inputs in the user's units.
+        return_std : bool
+            Whether to return the standard deviation too.
+
+        Returns
+        -------
+        mean : array, shape (n,) or (n, n_machines)
+            Posterior mean, Chu2003 (38).
+        std : array of the same shape
+            Posterior standard deviation; only if ``return_std``.
+        """
+        mean, var = self._latent(X)
+        if len(self._machines) == 1:
+            mean, var = mean[:, 0], var[:, 0]
+        return (mean, np.sqrt(var)) if return_std else mean
+
+    def log_evidence(self, theta: Any = None, gradient: bool = False) -> Any:
+        r"""Return the log evidence of the training data (plus log hyperprior) at ``theta``.
+
+        Parameters
+        ----------
+        theta : array, optional
+            Logarithms of the hyperparameters, in the order of ``theta_names_``; the learnt ones if None. With several
+            machines the same theta serves them all.
+        gradient : bool
+            Whether to return the gradient in theta too (for one machine, or a given theta).
+
+        Returns
+        -------
+        value : float
+            Summed over the machines.
+        gradient : array
+            Only if ``gradient``.
+        """
+        check_is_fitted(self)
+        results = [m.objective.evaluate(m.theta if theta is None else np.asarray(theta, dtype=float)) for m in self._machines]
+        value = float(sum(r.value for r in results))
+        return (value, np.sum([r.gradient for r in results], axis=0)) if gradient else value
+
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Matrix:
+        """Return joint posterior draws of the latent function at the rows of X.
+
+        Parameters
+        ----------
+        X : array, shape (n, d)
+            Inputs in the user's units.
+        n_samples : int
+            Number of draws.
+        random_state : int, Generator or RandomState, optional
+            Seed of the draws.
+
+        Returns
+        -------
+        draws : array, shape (n, n_samples), or (n, n_samples, n_machines) with several machines
+        """
+        inputs, rng = self._inputs(X), generator(random_state)
+        draws = np.stack([machine.sample(inputs, n_samples, rng) for machine in self._machines], axis=-1)
+        return draws[:, :, 0] if len(self._machines) == 1 else draws
+
+
+__all__ = ["SelfTuning", "generator"]

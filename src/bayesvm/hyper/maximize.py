@@ -1,0 +1,267 @@
+r"""Maximising the evidence from several starts: the one maximiser of all estimators.
+
+All starts climb in rounds of a few evaluations. Between rounds, and only there, starts that cannot catch up are abandoned
+and starts that reached another's optimum are merged; so the result does not depend on which start happened to run first,
+however many run at the same time. The best point seen is returned, also when the user interrupts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import joblib
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.hyper.ascent import Climb, ClimbStatus, Point, advance, begin
+from bayesvm.hyper.objective import EvidenceObjective
+from bayesvm.typing import Vector
+
+logger = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class StartRecord:
+    """History of one start.
+
+    Attributes
+    ----------
+    start, end : array
+        First and best theta.
+    value : float
+        Value at ``end`` (log evidence plus log hyperprior).
+    evaluations : int
+        Number of evaluations of the evidence with its gradient.
+    status : ClimbStatus
+        How it ended.
+    seconds : float
+        Time spent in evaluations.
+    """
+
+    start: Vector
+    end: Vector
+    value: float
+    evaluations: int
+    status: ClimbStatus
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Tick:
+    """What a callback is told after each evaluation."""
+
+    start: int
+    evaluation: int
+    theta: Vector
+    value: float
+    best: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Maximum:
+    """Result of the maximisation.
+
+    Attributes
+    ----------
+    theta, value : array, float
+        The best point seen.
+    latent : array
+        Warm start for an evaluation at ``theta``.
+    status : ClimbStatus
+        How the best start ended.
+    history : tuple of StartRecord
+        One record per start, in the order given.
+    """
+
+    theta: Vector
+    value: float
+    latent: Vector | None
+    status: ClimbStatus
+    history: tuple[StartRecord, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Maximizer:
+    """Options of the maximisation.
+
+    Parameters
+    ----------
+    tol : float
+        Predicted gain, in nats, below which a climb has converged.
+    max_evaluations : int
+        Largest number of evaluations per start.
+    n_jobs : int or None
+        Starts that climb at the same time (threads, one BLAS thread each); as in joblib.
+    callback : callable, optional
+        Called with a :class:`Tick` after every evaluation, possibly from several threads.
+    """
+
+    tol: float = 1e-2
+    max_evaluations: int = 500
+    n_jobs: int | None = None
+    callback: Callable[[Tick], None] | None = None
+
+    def maximize(self, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
+        """Climb from every start and return the best point seen.
+
+        Raises
+        ------
+        NotPositiveDefiniteError
+            If the evidence could be computed at none of the starts; the message is that of the first failure.
+        """
+        if not starts:
+            raise ValueError("maximize: expected at least one start, found none")
+        runs = [Run(i, np.asarray(start, dtype=float)) for i, start in enumerate(starts)]
+        best = Best()
+        try:
+            self._rounds(objective, runs, best)
+        except KeyboardInterrupt:
+            if best.point is None:
+                raise
+            logger.warning("interrupted; the best point so far is kept (value %.6g)", best.point.value)
+            runs[:] = [run.ended(ClimbStatus.INTERRUPTED) if run.running else run for run in runs]
+        if best.point is None:
+            raise NotPositiveDefiniteError(runs[0].point.problem)
+        history = tuple(run.record() for run in runs)
+        return Maximum(best.point.theta, best.point.value, best.point.latent, history[best.start].status, history)
+
+    def _rounds(self, objective: EvidenceObjective, runs: list[Run], best: Best) -> None:
+        """Let all running starts climb, round after round; ``runs`` and ``best`` are kept up to date for an interrupt."""
+        alone = joblib.effective_n_jobs(self.n_jobs) == 1
+        with threadpool_limits(limits=None if alone else 1), joblib.Parallel(n_jobs=self.n_jobs, prefer="threads") as pool:
+            while active := [run for run in runs if run.running]:
+                moved = pool(joblib.delayed(climb_round)(objective, run, self, best) for run in active)
+                for old, new in zip(active, moved):
+                    best.offer(new.index, new.point)
+                    runs[new.index] = new
+                    logger.debug("start %d: %.6g -> %.6g, %s", new.index, old.point.value, new.point.value, new.status.name)
+                runs[:] = thinned_out(runs, active, self.tol)
+
+
+#: Evaluations per round.
+ROUND = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One start on its way: nothing but values, so that a round can be computed in any thread or process."""
+
+    index: int
+    start: Vector
+    climb: Climb | None = None
+    evaluations: int = 0
+    seconds: float = 0.0
+
+    @property
+    def point(self) -> Point:
+        """Best point so far."""
+        if self.climb is None:
+            return Point(self.start, -np.inf, np.zeros_like(self.start), None, "not evaluated")
+        return self.climb.point
+
+    @property
+    def status(self) -> ClimbStatus:
+        """How the climb stands."""
+        return ClimbStatus.RUNNING if self.climb is None else self.climb.status
+
+    @property
+    def running(self) -> bool:
+        """Whether it goes on."""
+        return self.status is ClimbStatus.RUNNING
+
+    def ended(self, status: ClimbStatus) -> Run:
+        """Return the run with another status (a run that never began has failed to begin, and keeps no climb)."""
+        climb = self.climb or Climb(self.point, np.eye(self.start.size), True, 0, status)
+        return dataclasses.replace(self, climb=dataclasses.replace(climb, status=status))
+
+    def record(self) -> StartRecord:
+        """Return what the history keeps."""
+        point = self.point
+        return StartRecord(self.start, point.theta, point.value, self.evaluations, self.status, self.seconds)
+
+
+class Best:
+    """Best point seen by any start; ties go to the earlier start, so that the order of threads does not matter.
+
+    Copies that travel to another process are independent; what they saw comes back with the :class:`Run`.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.point: Point | None = None
+        self.start = -1
+
+    def __reduce__(self) -> tuple[type[Best], tuple[()]]:
+        return Best, ()
+
+    def offer(self, start: int, point: Point) -> float:
+        """Take note of a point and return the best value."""
+        with self._lock:
+            if np.isfinite(point.value) and (
+                self.point is None or (point.value, -start) > (self.point.value, -self.start)
+            ):
+                self.point, self.start = point, start
+            return -np.inf if self.point is None else self.point.value
+
+
+def climb_round(objective: EvidenceObjective, run: Run, options: Maximizer, best: Best) -> Run:
+    """Let a start climb for one round and return it."""
+    spent, began = run.evaluations, time.perf_counter()
+
+    def evaluate(theta: Vector, latent: Vector | None) -> Point:
+        nonlocal spent
+        spent += 1
+        point = _evaluate(objective, theta, latent)
+        top = best.offer(run.index, point)
+        if options.callback is not None:
+            options.callback(Tick(run.index, spent, theta, point.value, top))
+        return point
+
+    climb = run.climb or begin(evaluate, run.start, objective.bounds)
+    while climb.status is ClimbStatus.RUNNING and spent < run.evaluations + ROUND:
+        climb = advance(evaluate, climb, objective.bounds, options.tol)
+        if climb.status is ClimbStatus.RUNNING and spent >= options.max_evaluations:
+            climb = dataclasses.replace(climb, status=ClimbStatus.LIMIT)
+    return Run(run.index, run.start, climb, spent, run.seconds + time.perf_counter() - began)
+
+
+def _evaluate(objective: EvidenceObjective, theta: Vector, latent: Vector | None) -> Point:
+    """Evaluate the objective; a Gram matrix that cannot be factored is a place to turn back from, not the end."""
+    try:
+        result = objective.evaluate(theta, latent)
+    except NotPositiveDefiniteError as error:
+        logger.info("evidence not computable at theta = %s: %s", np.round(theta, 3), error)
+        return Point(theta, -np.inf, np.zeros_like(theta), None, str(error))
+    status = result.evidence.status
+    return Point(theta, result.value, result.gradient, result.evidence.latent, "" if status.ok else status.value)
+
+
+def thinned_out(runs: list[Run], before: list[Run], tol: float) -> list[Run]:
+    """Return the runs with those abandoned that cannot catch up, and those merged that reached the leader's optimum.
+
+    ``before`` holds the runs that were active in the last round as they were at its beginning.
+    """
+    leader = max(runs, key=lambda run: (run.point.value, -run.index))
+    if not np.isfinite(leader.point.value):
+        return runs
+    old_values = {run.index: run.point.value for run in before}
+    result = []
+    for run in runs:
+        new = run
+        if run.running and run is not leader:
+            gap = leader.point.value - run.point.value
+            gain = run.point.value - old_values[run.index]  # inf in the first round
+            if np.max(np.abs(run.point.theta - leader.point.theta)) < 0.05 and gap < 10.0 * tol:
+                new = run.ended(ClimbStatus.MERGED)
+            elif gap > max(2.0, 4.0 * gain):
+                new = run.ended(ClimbStatus.ABANDONED)
+        result.append(new)
+    return result
+
+
+__all__ = ["Maximizer", "Maximum", "StartRecord", "Tick"]

@@ -1,0 +1,97 @@
+r"""The evidence as a function of :math:`\theta`: the one object that maximisers, samplers and distributed runs share."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.hyper.priors import Flat, Hyperprior
+from bayesvm.inference.base import Evidence, Inference, Posterior
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.typing import Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    r"""What one evaluation gives.
+
+    Attributes
+    ----------
+    theta : array
+        Where.
+    value : float
+        :math:`\ln P(D|\theta) + \ln P(\theta)`, up to a constant if the hyperprior is improper.
+    gradient : array
+        Its derivative.
+    posterior, evidence : Posterior, Evidence
+        The inference at this point.
+    """
+
+    theta: Vector
+    value: float
+    gradient: Vector
+    posterior: Posterior
+    evidence: Evidence
+
+
+@dataclasses.dataclass(frozen=True)
+class EvidenceObjective:
+    r"""Log evidence plus log hyperprior of :math:`\theta` = (kernel parameters, likelihood parameters), all logarithms.
+
+    Parameters
+    ----------
+    kernel, likelihood, inference : Kernel, Likelihood, Inference
+        The model; their current parameters are ``theta0``.
+    X : Inputs
+        Training inputs, with their cache of squared distances.
+    y : array, shape (n,)
+        Labels -1/+1 or targets.
+    prior : Hyperprior
+        Density of theta.
+    """
+
+    kernel: Kernel
+    likelihood: Likelihood
+    inference: Inference
+    X: Inputs
+    y: Vector
+    prior: Hyperprior = dataclasses.field(default_factory=Flat)
+
+    @property
+    def theta0(self) -> Vector:
+        """Parameters of the given kernel and likelihood."""
+        return np.concatenate([self.kernel.theta, self.likelihood.theta])
+
+    @property
+    def bounds(self) -> Matrix:
+        """Bounds of theta, one row (low, high) per entry."""
+        return np.concatenate([self.kernel.bounds, self.likelihood.bounds])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name per entry of theta."""
+        return (*self.kernel.names, *(f"likelihood.{name}" for name in self.likelihood.names))
+
+    def model(self, theta: Vector) -> tuple[Kernel, Likelihood]:
+        """Return kernel and likelihood with the given parameters."""
+        p = self.kernel.theta.size
+        return self.kernel.with_theta(theta[:p]), self.likelihood.with_theta(theta[p:])
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
+        """Return value, gradient, posterior and evidence at ``theta``.
+
+        ``warm_start`` is the ``evidence.latent`` of an earlier evaluation; it changes the cost, not the result.
+        """
+        theta = np.asarray(theta, dtype=float)
+        kernel, likelihood = self.model(theta)
+        posterior, evidence = self.inference.infer(kernel.gram(self.X), self.y, likelihood, warm_start=warm_start)
+        inputs = self.X if evidence.rows.size == len(self.X) else self.X.take(evidence.rows)
+        gradient = np.concatenate([kernel.pullback(inputs, evidence.dK), evidence.dphi])
+        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
+        return Evaluation(theta, evidence.value + log_prior, gradient + prior_gradient, posterior, evidence)
+
+
+__all__ = ["Evaluation", "EvidenceObjective"]

@@ -1,0 +1,86 @@
+"""The epsilon-insensitive loss of Vapnik (1995)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from bayesvm.likelihoods.base import Derivatives, Regression, Traits
+from bayesvm.likelihoods.normal import log_exponential_tail, log_interval
+from bayesvm.parameters import Bounds
+from bayesvm.typing import Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class EpsilonInsensitive(Regression):
+    r"""The epsilon-insensitive loss of support vector regression. Thesis (2.27).
+
+    .. math:: \ell(t) = C\, [|t| - \epsilon]_+ + \ln Z, \qquad Z = 2(\epsilon + 1/C), \quad t = y - f.
+
+    Parameters
+    ----------
+    C : float
+        Slope outside the tube, learnt.
+    epsilon : float
+        Half-width of the tube, learnt.
+
+    Notes
+    -----
+    Domain: the real line; convex; sparse; kinks at :math:`\pm\epsilon`, where the derivatives of the flat side are
+    returned. The limit of :class:`SoftInsensitive` for beta towards 0. Gaussian integrals are closed forms: an
+    interval and two exponential tails.
+    """
+
+    positive: ClassVar[dict[str, Bounds]] = {"C": (1e-2, 1e5), "epsilon": (1e-4, 1e1)}
+    traits = Traits(smoothness=0, convex=True, normalized=True, sparse=True)
+
+    C: float = 10.0
+    epsilon: float = 0.1
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        """Return the kinks."""
+        return (-self.epsilon, self.epsilon)
+
+    @property
+    def log_mass(self) -> float:
+        """Return ln Z."""
+        return float(np.log(2.0 * (self.epsilon + 1.0 / self.C)))
+
+    @property
+    def noise_variance(self) -> float:
+        """Return the second moment of a flat density with exponential tails."""
+        k = self.C * self.epsilon
+        return (k**3 / 3.0 + k**2 + 2.0 * k + 2.0) / (1.0 + k) / self.C**2
+
+    def profile(self, t: Vector) -> Derivatives:
+        """Return the loss and its first three derivatives."""
+        t = np.asarray(t, dtype=float)
+        excess = np.maximum(np.abs(t) - self.epsilon, 0.0)
+        zero = np.zeros_like(t)
+        slope = np.where(excess > 0.0, self.C * np.sign(t), 0.0)
+        return Derivatives(self.C * excess + self.log_mass, slope, zero, zero.copy())
+
+    def profile_parameters(self, t: Vector) -> dict[str, tuple[Vector, Vector, Vector]]:
+        """Return the derivatives in ln C and ln epsilon."""
+        zero = np.zeros_like(t)
+        excess = np.maximum(np.abs(t) - self.epsilon, 0.0)
+        k = self.C * self.epsilon
+        by_c = (self.C * excess - 1.0 / (1.0 + k), np.where(excess > 0.0, self.C * np.sign(t), 0.0), zero)
+        by_epsilon = (np.where(excess > 0.0, -k, 0.0) + k / (1.0 + k), zero, zero)
+        return {"C": by_c, "epsilon": by_epsilon}
+
+    def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
+        """Return the closed form."""
+        t, var = np.broadcast_arrays(np.asarray(y, dtype=float) - mean, np.asarray(var, dtype=float))
+        s = np.sqrt(np.where(var > 0.0, var, 1.0))
+        rate = self.C * s
+        upper = log_exponential_tail((self.epsilon - t) / s, rate)
+        lower = log_exponential_tail((self.epsilon + t) / s, rate)
+        total = np.logaddexp(log_interval(t / s, self.epsilon / s), np.logaddexp(upper, lower))
+        return np.where(var > 0.0, total - self.log_mass, -self.profile(t).loss)
+
+
+__all__ = ["EpsilonInsensitive"]

@@ -1,0 +1,130 @@
+r"""What the insensitive losses with a smooth transition share.
+
+With :math:`a = |t|` and the zone :math:`[(1-\beta)\epsilon, (1+\beta)\epsilon]` measured by
+:math:`p = (a - (1-\beta)\epsilon)/(2\beta\epsilon) \in [0, 1]`, the loss is
+
+.. math:: \ell(t) = \ln Z + C \cdot \begin{cases}
+          0 & p \le 0 \\ 2\beta\epsilon A(p) & 0 \le p \le 1 \\ a - \epsilon & p \ge 1 \end{cases}
+
+for a :class:`Transition`, a slope :math:`S(p)` that rises from 0 to 1 symmetrically, and its integral :math:`A`. In
+units of 1/C everything depends on :math:`k = C\epsilon` alone: :math:`Z = 2 G(k)/C` and the noise variance is
+:math:`M(k)/(C^2 G(k))`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesvm.likelihoods.base import Derivatives, Regression
+from bayesvm.parameters import Bounds
+from bayesvm.typing import Vector
+
+Mask = NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True)
+class Transition:
+    """The slope of the loss across a zone as a function of p in [0, 1]: its integral, itself and two derivatives."""
+
+    area: Vector
+    slope: Vector
+    bend: Vector
+    twist: Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class TransitionLoss(Regression):
+    """An insensitive loss with a smooth transition; see the module for the formula."""
+
+    positive: ClassVar[dict[str, Bounds]] = {"C": (1e-2, 1e5), "epsilon": (1e-4, 1e1)}
+
+    C: float = 10.0
+    epsilon: float = 0.1
+
+    # -- to be given by a subclass ------------------------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def beta(self) -> float:
+        """Half-width of the zone in units of epsilon."""
+
+    @staticmethod
+    @abstractmethod
+    def transition(p: Vector) -> Transition:
+        """Return A, S, S' and S'' at p in [0, 1]."""
+
+    @abstractmethod
+    def scaled_mass(self, k: float) -> tuple[float, float]:
+        """Return G(k) and k G'(k)."""
+
+    @abstractmethod
+    def scaled_moment(self, k: float) -> float:
+        """Return M(k), half the second moment in units of 1/C."""
+
+    # -- what follows from it -----------------------------------------------------------------------------------------
+    @property
+    def knots(self) -> tuple[float, ...]:
+        """Return the ends of the zones (and zero between them, where the zones of beta = 1 meet)."""
+        inner, outer = (1.0 - self.beta) * self.epsilon, (1.0 + self.beta) * self.epsilon
+        return (-outer, -inner, inner, outer) if inner > 0.0 else (-outer, 0.0, outer)
+
+    @functools.cached_property
+    def log_mass(self) -> float:
+        """Return ln Z."""
+        return float(np.log(2.0 * self.scaled_mass(self.C * self.epsilon)[0] / self.C))
+
+    @property
+    def noise_variance(self) -> float:
+        """Return the second moment of the noise."""
+        k = self.C * self.epsilon
+        return float(self.scaled_moment(k) / self.scaled_mass(k)[0] / self.C**2)
+
+    def _zones(self, t: Vector) -> tuple[Vector, Mask, Mask, Transition]:
+        """Return |t|, whether t lies in a zone (ends included), whether beyond it, and the transition there."""
+        a = np.abs(t)
+        p = (a - (1.0 - self.beta) * self.epsilon) / (2.0 * self.beta * self.epsilon)
+        return a, (p >= 0.0) & (p <= 1.0), p > 1.0, self.transition(np.clip(p, 0.0, 1.0))
+
+    def profile(self, t: Vector) -> Derivatives:
+        """Return the loss and its first three derivatives."""
+        t = np.asarray(t, dtype=float)
+        a, zone, beyond, s = self._zones(t)
+        width = 2.0 * self.beta * self.epsilon
+        return Derivatives(
+            self.C * np.where(beyond, a - self.epsilon, width * s.area) + self.log_mass,
+            self.C * np.sign(t) * s.slope,
+            np.where(zone, self.C / width * s.bend, 0.0),
+            np.where(zone, self.C / width**2 * np.sign(t) * s.twist, 0.0),
+        )
+
+    def profile_parameters(self, t: Vector) -> dict[str, tuple[Vector, Vector, Vector]]:
+        r"""Return the derivatives in ln C and ln epsilon; :math:`\epsilon\, dp/d\epsilon = -a/(2\beta\epsilon)`."""
+        a, zone, beyond, s = self._zones(t)
+        width = 2.0 * self.beta * self.epsilon
+        mass, change = self.scaled_mass(self.C * self.epsilon)
+        sign = np.sign(t)
+        e = np.where(zone, a, 0.0) / width
+        loss = np.where(beyond, a - self.epsilon, width * s.area)
+        curvature = np.where(zone, s.bend / width, 0.0)
+        by_c = (self.C * loss + change / mass - 1.0, self.C * sign * s.slope, self.C * curvature)
+        by_epsilon = (
+            self.C * np.where(beyond, -self.epsilon, width * (s.area - s.slope * e)) + change / mass,
+            -self.C * sign * np.where(zone, s.bend * e, 0.0),
+            -self.C * (curvature + np.where(zone, s.twist * e / width, 0.0)),
+        )
+        return {"C": by_c, "epsilon": by_epsilon}
+
+
+def check_beta(owner: str, beta: float) -> float:
+    """Return beta as a float in (0, 1], or say what is wrong with it."""
+    if not (np.ndim(beta) == 0 and 0.0 < float(beta) <= 1.0):
+        raise ValueError(f"{owner}.beta: expected a number in (0, 1], found {beta!r}")
+    return float(beta)
+
+
+__all__ = ["Transition", "TransitionLoss", "check_beta"]

@@ -1,0 +1,66 @@
+"""Laplacian noise."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from bayesvm.likelihoods.base import Derivatives, Regression, Traits
+from bayesvm.likelihoods.normal import log_exponential_tail
+from bayesvm.parameters import Bounds
+from bayesvm.typing import Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class Laplace(Regression):
+    r"""Laplacian noise, the absolute loss. Thesis (2.24).
+
+    .. math:: \ell(t) = C |t| - \ln(C/2), \quad t = y - f.
+
+    Parameters
+    ----------
+    C : float
+        Inverse scale; the noise variance is :math:`2/C^2`.
+
+    Notes
+    -----
+    Domain: the real line; convex; not sparse; a kink at zero, where the derivative returned is 0. Gaussian integrals
+    are closed forms: two exponential tails.
+    """
+
+    positive: ClassVar[dict[str, Bounds]] = {"C": (1e-2, 1e5)}
+    traits = Traits(smoothness=0, convex=True, normalized=True, sparse=False)
+
+    C: float = 10.0
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        """Return the kink."""
+        return (0.0,)
+
+    @property
+    def noise_variance(self) -> float:
+        """Return 2/C^2."""
+        return 2.0 / self.C**2
+
+    def profile(self, t: Vector) -> Derivatives:
+        """Return the loss and its first three derivatives."""
+        t = np.asarray(t, dtype=float)
+        zero = np.zeros_like(t)
+        return Derivatives(self.C * np.abs(t) - np.log(0.5 * self.C), self.C * np.sign(t), zero, zero.copy())
+
+    def profile_parameters(self, t: Vector) -> dict[str, tuple[Vector, Vector, Vector]]:
+        """Return the derivatives in ln C."""
+        return {"C": (self.C * np.abs(t) - 1.0, self.C * np.sign(t), np.zeros_like(t))}
+
+    def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
+        """Return the closed form."""
+        t, var = np.broadcast_arrays(np.asarray(y, dtype=float) - mean, np.asarray(var, dtype=float))
+        s = np.sqrt(np.where(var > 0.0, var, 1.0))
+        tails = np.logaddexp(log_exponential_tail(-t / s, self.C * s), log_exponential_tail(t / s, self.C * s))
+        return np.where(var > 0.0, tails + np.log(0.5 * self.C), -self.profile(t).loss)
+
+
+__all__ = ["Laplace"]

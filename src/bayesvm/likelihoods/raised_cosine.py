@@ -1,0 +1,75 @@
+"""The raised-cosine likelihood: twice continuously differentiable and sparse."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.likelihoods.base import Classification, Derivatives, Traits
+from bayesvm.likelihoods.series import y_minus_sin
+from bayesvm.typing import Vector
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RaisedCosine(Classification):
+    r"""Normalised, flat for margins beyond one, with a continuous second derivative.
+
+    .. math:: p(y|f) = \tfrac12 \Big(1 + t + \frac{\sin \pi t}{\pi}\Big), \quad t = y f \in (-1, 1),
+
+    zero for :math:`t \le -1`, one for :math:`t \ge 1`; its slope is the raised cosine :math:`(1 + \cos \pi t)/2`.
+
+    Notes
+    -----
+    Domain :math:`(-1, \infty)`; convex; sparse; no parameters. The second derivative falls to zero at t = 1, so that
+    the Laplace evidence is a continuous function of the hyperparameters; Chu2003, footnote 1, notes that such a
+    likelihood can exist. The third derivative jumps from :math:`-\pi^2/2` to zero at t = 1.
+
+    With :math:`x = 1 + t` the probability is :math:`(\pi x - \sin \pi x)/2\pi \approx \pi^2 x^3/12`, and one minus it
+    is the same function of :math:`1 - t`: both are summed from series where they cancel, so that the loss and its
+    derivatives keep their relative accuracy at both ends.
+    """
+
+    traits = Traits(smoothness=2, convex=True, normalized=True, sparse=True)
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        """Return where the loss becomes flat."""
+        return (1.0,)
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Return the margins of positive probability."""
+        return (-1.0, np.inf)
+
+    def profile(self, t: Vector) -> Derivatives:
+        """Return the loss and its first three derivatives."""
+        t = np.asarray(t, dtype=float)
+        return _profile(1.0 + t, 1.0 - t)
+
+    def shifted_profile(self, x: Vector) -> Derivatives:
+        """Return the profile at t = -1 + x."""
+        x = np.asarray(x, dtype=float)
+        return _profile(x, 2.0 - x)
+
+
+def _profile(x: Vector, q: Vector) -> Derivatives:
+    """Return the profile from the distances x to the edge t = -1 and q to the flat part t = 1."""
+    curved = (x > 0.0) & (q > 0.0)
+    near = x < 1.0
+    angle = np.where(curved, np.pi * np.where(near, x, q), np.pi)
+    part = y_minus_sin(angle) / (2.0 * np.pi)
+    p = np.where(near, part, 1.0 - part)
+    r1 = np.sin(0.5 * angle) ** 2 / p
+    r2 = np.where(near, 0.5, -0.5) * np.pi * np.sin(angle) / p
+    r3 = 0.5 * np.pi**2 * np.cos(angle) / p
+    loss = -np.where(near, np.log(p), np.log1p(np.where(near, 0.0, -part)))
+    return Derivatives(
+        np.where(curved, loss, np.where(x > 0.0, 0.0, np.inf)),
+        np.where(curved, -r1, 0.0),
+        np.where(curved, r1 * r1 - r2, 0.0),
+        np.where(curved, 3.0 * r1 * r2 - r3 - 2.0 * r1**3, 0.0),
+    )
+
+
+__all__ = ["RaisedCosine"]

@@ -1,0 +1,44 @@
+r"""Differences that cancel near zero: :math:`y - \sin y` and :math:`y^2/2 - 1 + \cos y`.
+
+Below |y| = 1 both are summed from their Taylor series (nine terms reach the last bit), above it they are formed
+directly.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bayesvm.typing import Vector
+
+_TERMS = 9
+_SIN = [(-1.0) ** k / math.factorial(2 * k + 3) for k in range(_TERMS)]
+_COS = [(-1.0) ** k / math.factorial(2 * k + 4) for k in range(_TERMS)]
+
+
+def _horner(coefficients: list[float], x: Vector) -> Vector:
+    total = np.full_like(x, coefficients[-1])
+    for c in coefficients[-2::-1]:
+        total *= x
+        total += c
+    return total
+
+
+def y_minus_sin(y: Vector) -> Vector:
+    r"""Return :math:`y - \sin y` to full relative accuracy."""
+    y = np.asarray(y, dtype=float)
+    small = np.where(np.abs(y) < 1.0, y, 1.0)
+    square = small * small
+    return np.where(np.abs(y) < 1.0, small * square * _horner(_SIN, square), y - np.sin(y))
+
+
+def parabola_minus_versine(y: Vector) -> Vector:
+    r"""Return :math:`y^2/2 - (1 - \cos y)` to full relative accuracy."""
+    y = np.asarray(y, dtype=float)
+    small = np.where(np.abs(y) < 1.0, y, 1.0)
+    square = small * small
+    return np.where(np.abs(y) < 1.0, square * square * _horner(_COS, square), 0.5 * y * y - 2.0 * np.sin(0.5 * y) ** 2)
+
+
+__all__ = ["parabola_minus_versine", "y_minus_sin"]

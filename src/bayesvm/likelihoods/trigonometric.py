@@ -1,0 +1,79 @@
+"""The trigonometric likelihood of Chu et al. (2003)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.likelihoods.base import Classification, Derivatives, Traits
+from bayesvm.typing import Vector
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Trigonometric(Classification):
+    r"""Normalised, with a flat zero for margins beyond one: Chu2003 (3)-(6).
+
+    .. math:: p(y|f) = \cos^2\!\big(\tfrac{\pi}{4} (1 - t)\big) = \sin^2\!\big(\tfrac{\pi}{4}(1 + t)\big),
+              \quad t = y f \in (-1, 1),
+
+    zero for :math:`t \le -1`, one for :math:`t \ge 1`.
+
+    Notes
+    -----
+    Domain :math:`(-1, \infty)`; convex; sparse; no parameters. The first derivative is continuous, the second jumps
+    from :math:`\pi^2/8` to zero at t = 1 (hence the jumps of the Laplace evidence, Chu2003 footnote 5; see
+    ``RaisedCosine`` for a likelihood without them). The half-width of the curved zone, :math:`\delta` in Chu2003 (7),
+    is one: a scale of f, which the variance of the kernel stands for.
+
+    With :math:`x = 1 + t` and :math:`\theta = \pi(1-t)/4`, the loss is :math:`-2 \ln \sin(\pi x/4)` for t < 0, exact
+    near the edge, and :math:`\ln(1 + \tan^2 \theta)` for t > 0, exact near t = 1.
+
+    References
+    ----------
+    W. Chu, S. S. Keerthi, C. J. Ong (2003). Bayesian trigonometric support vector classifier. Neural Computation 15.
+    """
+
+    traits = Traits(smoothness=1, convex=True, normalized=True, sparse=True)
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        """Return where the loss becomes flat."""
+        return (1.0,)
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Return the margins of positive probability."""
+        return (-1.0, np.inf)
+
+    def profile(self, t: Vector) -> Derivatives:
+        """Return Chu2003 (3), (5), (6) and the third derivative."""
+        t = np.asarray(t, dtype=float)
+        return _profile(1.0 + t, 1.0 - t)
+
+    def shifted_profile(self, x: Vector) -> Derivatives:
+        """Return the profile at t = -1 + x."""
+        x = np.asarray(x, dtype=float)
+        return _profile(x, 2.0 - x)
+
+
+def _profile(x: Vector, q: Vector) -> Derivatives:
+    """Return the profile from the distances x to the edge t = -1 and q to the flat part t = 1."""
+    curved = (x > 0.0) & (q > 0.0)
+    near = x < 1.0
+    angle = np.where(curved, 0.25 * np.pi * np.where(near, x, q), 0.25 * np.pi)
+    tangent = np.tan(angle)
+    square = tangent * tangent
+    # sin^2 of the angle from the edge; the tangent of theta is one over that of the angle from the edge
+    p = np.where(near, square / (1.0 + square), 1.0 / (1.0 + square))
+    tangent = np.where(near, 1.0 / tangent, tangent)
+    loss = np.where(near, -np.log(p), np.log1p(square))
+    return Derivatives(
+        np.where(curved, loss, np.where(x > 0.0, 0.0, np.inf)),
+        np.where(curved, -0.5 * np.pi * tangent, 0.0),
+        np.where(curved, 0.125 * np.pi**2 / p, 0.0),
+        np.where(curved, -(np.pi**3) / 16.0 * tangent / p, 0.0),
+    )
+
+
+__all__ = ["Trigonometric"]

@@ -1,0 +1,89 @@
+r"""The one factor that inference needs: :math:`B = I + W_M^{1/2} K_{MM} W_M^{1/2}` on the support :math:`M = \{i: W_i > 0\}`.
+
+With W the curvature of the loss, zero for every point outside M, the posterior covariance :math:`(K^{-1} + W)^{-1}` and all
+solves with :math:`I + K W` go through the small matrix
+
+.. math:: R = W_M^{1/2} B^{-1} W_M^{1/2} = (K_{MM} + W_M^{-1})^{-1},
+
+so that neither :math:`K^{-1}` nor :math:`W^{-1/2}` ever appears, and the eigenvalues of B are at least one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm._core import scaled_block
+from bayesvm.linalg.cholesky import Cholesky, cholesky
+from bayesvm.typing import Indices, Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class SupportFactor:
+    r"""Cholesky factor of :math:`B = I + W_M^{1/2} K_{MM} W_M^{1/2}`.
+
+    Attributes
+    ----------
+    support : array of int
+        Row numbers of M, increasing.
+    root : array
+        :math:`\sqrt{W_M}`.
+    B : Cholesky
+        Factor of B.
+    """
+
+    support: Indices
+    root: Vector
+    B: Cholesky
+
+    @classmethod
+    def of(cls, K: Matrix, W: Vector) -> SupportFactor:
+        """Factor for the full Gram matrix ``K`` and the curvatures ``W >= 0`` of all points."""
+        support = np.flatnonzero(W > 0.0)
+        root = np.sqrt(W[support])
+        block = scaled_block(K, support, root)
+        return cls(support, root, cholesky(block, overwrite=True, what="I + W^1/2 K W^1/2 (is the kernel positive definite?)"))
+
+    def log_det(self) -> float:
+        r"""Return :math:`\ln |B| = \ln |I + K W|`."""
+        return self.B.log_det()
+
+    def apply(self, x: Matrix) -> Matrix:
+        r"""Return :math:`R x` for x given on the support (a vector or a matrix of columns)."""
+        root = self.root if x.ndim == 1 else self.root[:, None]
+        return root * self.B.solve(root * x)
+
+    def explained(self, K_support: Matrix) -> Vector:
+        r"""Return :math:`k^\top R k` for each column k of ``K_support`` (rows: the support)."""
+        V = self.B.half_solve(self.root[:, None] * K_support)
+        return np.asarray(np.einsum("ij,ij->j", V, V))
+
+    def inverse(self) -> tuple[Matrix, Vector]:
+        r"""Return :math:`R` and the diagonal of :math:`B^{-1}`."""
+        R = self.B.inverse()
+        diagonal = np.diagonal(R).copy()
+        R *= self.root[:, None]
+        R *= self.root[None, :]
+        return R, diagonal
+
+    def variances(self, K: Matrix, inverse_diagonal: Vector) -> Vector:
+        r"""Return the posterior variances :math:`[(K^{-1} + W)^{-1}]_{mm}` on the support.
+
+        :math:`(1 - (B^{-1})_{mm}) / W_m` where that loses no digits, :math:`K_{mm} - k_m^\top R k_m` for the points with
+        :math:`W_m K_{mm}` below ``SMALL``.
+        """
+        prior = np.diagonal(K)[self.support]
+        W = self.root**2
+        small = W * prior < SMALL
+        var = np.where(small, prior, (1.0 - inverse_diagonal) / np.where(small, 1.0, W))
+        if np.any(small):
+            rows = self.support[small]
+            var[small] = prior[small] - self.explained(K[np.ix_(self.support, rows)])
+        return np.maximum(var, 0.0)
+
+
+#: Below this value of W_m K_mm the variance is computed without a division by W_m.
+SMALL = 1e-4
+
+__all__ = ["SupportFactor"]

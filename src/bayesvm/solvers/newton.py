@@ -1,0 +1,157 @@
+r"""Semismooth Newton for the mode.
+
+With the residual :math:`r = \alpha + \ell'(f)`, :math:`f = K \alpha`, the Newton step on :math:`r = 0` is
+
+.. math:: \Delta\alpha = -(I + W K)^{-1} r = -(r - R K r), \qquad W = \ell''(f), \quad R = (K + W^{-1})^{-1},
+
+where R lives on the points with curvature (:class:`~bayesvm.linalg.support.SupportFactor`). Armijo backtracking on
+:math:`S(f)` makes it global; a step to an infinite loss is rejected like any other step that does not decrease S.
+
+Three things keep the number of factorisations small.
+
+* A warm start is a vector of latent values f, not of coefficients. The first step,
+  :math:`\alpha = (I + W K)^{-1} (W f - \ell'(f))`, needs no :math:`f = K \alpha`; when the Gram matrix has changed since f was
+  found, this is the first-order prediction of the new mode along the change.
+* Once a full step was taken and the residual is small, further steps use the same factor (chord steps: two
+  matrix-vector products) as long as each divides the residual by ten or more.
+* The products with K touch only the rows whose coefficient changes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from bayesvm._core import rows_times
+from bayesvm.likelihoods.base import Derivatives, Likelihood
+from bayesvm.linalg import SupportFactor
+from bayesvm.solvers.base import MAPResult, Solver, Status
+from bayesvm.typing import Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class _Point:
+    """An iterate: coefficients, latent values, objective and derivatives of the loss."""
+
+    alpha: Vector
+    f: Vector
+    objective: float
+    d: Derivatives
+
+    @property
+    def residual(self) -> Vector:
+        return self.alpha + self.d.gradient
+
+    @property
+    def kkt(self) -> float:
+        return float(np.max(np.abs(self.residual)) / max(1.0, float(np.max(np.abs(self.d.gradient)))))
+
+
+@dataclasses.dataclass(frozen=True)
+class Newton(Solver):
+    """Semismooth Newton with line search, warm start and chord steps.
+
+    Parameters
+    ----------
+    tol : float
+        Relative KKT residual at which the mode counts as found.
+    max_iter : int
+        Largest number of factorisations.
+    """
+
+    needs_smoothness: ClassVar[int] = 1
+    needs_convex: ClassVar[bool] = True
+
+    tol: float = 1e-9
+    max_iter: int = 100
+
+    def solve(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> MAPResult:
+        """Return the mode; see :meth:`bayesvm.solvers.base.Solver.solve`."""
+        self.check(likelihood)
+        point, n_iter = _start(K, y, likelihood, warm_start)
+        kkt = point.kkt
+        status = Status.CONVERGED
+        while kkt > self.tol:
+            if n_iter >= self.max_iter:
+                status = Status.MAX_ITER
+                break
+            factor = SupportFactor.of(K, point.d.curvature)
+            n_iter += 1
+            new, full = _line_search(K, y, likelihood, point, _newton_direction(K, factor, point.residual))
+            if new is None:
+                status = Status.STALLED
+                break
+            point = _chord_steps(K, y, likelihood, new, factor, self.tol) if full else new
+            kkt = point.kkt
+        return MAPResult(-point.d.gradient, point.f, point.objective, point.d, kkt, n_iter, status)
+
+
+def times(K: Matrix, x: Vector) -> Vector:
+    """Return K x for a symmetric K, touching only the rows where x is not zero."""
+    rows = np.flatnonzero(x)
+    return K @ x if rows.size > 0.7 * x.size else rows_times(K, rows, x[rows])
+
+
+def _newton_direction(K: Matrix, factor: SupportFactor, residual: Vector) -> Vector:
+    """Return -(I + W K)^-1 r."""
+    direction = -residual
+    direction[factor.support] += factor.apply(times(K, residual)[factor.support])
+    return direction
+
+
+def _point(y: Vector, likelihood: Likelihood, alpha: Vector, f: Vector) -> _Point:
+    d = likelihood.derivatives(y, f)
+    return _Point(alpha, f, float(0.5 * (alpha @ f) + np.sum(d.loss)), d)
+
+
+def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None) -> tuple[_Point, int]:
+    """Return the first iterate and the number of factorisations spent on it."""
+    zero = _point(y, likelihood, np.zeros_like(y), np.zeros_like(y))
+    if warm_start is None:
+        return zero, 0
+    d = likelihood.derivatives(y, warm_start)
+    if not np.all(np.isfinite(d.loss)):
+        return zero, 0
+    target = d.curvature * warm_start - d.gradient
+    factor = SupportFactor.of(K, d.curvature)
+    alpha = -_newton_direction(K, factor, target)
+    f = times(K, alpha)
+    for shrink in (1.0, 0.9, 0.7, 0.5, 0.25):
+        point = _point(y, likelihood, shrink * alpha, shrink * f)
+        if point.objective < zero.objective:
+            return point, 1
+    return zero, 1
+
+
+def _line_search(
+    K: Matrix, y: Vector, likelihood: Likelihood, point: _Point, direction: Vector
+) -> tuple[_Point | None, bool]:
+    """Backtrack along the direction; return the new point (None if there is none) and whether the full step was taken."""
+    Kd = times(K, direction)
+    slope = float(point.residual @ Kd)  # dS/dt at t = 0
+    rounding = 1e-14 * (1.0 + abs(point.objective))
+    t = 1.0
+    while t > 1e-10:
+        new = _point(y, likelihood, point.alpha + t * direction, point.f + t * Kd)
+        if new.objective <= point.objective + 1e-4 * t * slope + rounding and (
+            new.objective < point.objective - rounding or new.kkt < point.kkt
+        ):
+            return new, t == 1.0
+        t *= 0.5
+    return None, False
+
+
+def _chord_steps(K: Matrix, y: Vector, likelihood: Likelihood, point: _Point, factor: SupportFactor, tol: float) -> _Point:
+    """Repeat steps with the factor at hand while each divides the residual by ten or more."""
+    while tol < point.kkt < 1e-2:
+        direction = _newton_direction(K, factor, point.residual)
+        new = _point(y, likelihood, point.alpha + direction, point.f + times(K, direction))
+        if not new.kkt < 0.1 * point.kkt:
+            break
+        point = new
+    return point
+
+
+__all__ = ["Newton", "times"]
