@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from numpy.linalg import LinAlgError  # noqa: TID251 (the name, not a routine)
 from sklearn.exceptions import ConvergenceWarning
 
 
@@ -10,7 +10,7 @@ class IncompatibleError(TypeError):
     """A solver or an inference method was given a likelihood that it cannot treat; the message names what is missing."""
 
 
-class NotPositiveDefiniteError(np.linalg.LinAlgError):
+class NotPositiveDefiniteError(LinAlgError):
     """A matrix that must be positive definite is not, even with the largest jitter allowed (a ``ValueError``)."""
 
 

@@ -56,7 +56,9 @@ class Parameterized:
         for name in self.positive:
             object.__setattr__(self, name, check_positive(f"{type(self).__name__}.{name}", getattr(self, name)))
         self._check_names(self.limits)
-        limits = {n: None if b is None else check_bounds(f"{type(self).__name__}.{n}", b) for n, b in self.limits.items()}
+        limits = {
+            n: None if b is None else check_bounds(f"{type(self).__name__}.{n}", b) for n, b in self.limits.items()
+        }
         object.__setattr__(self, "limits", limits)
 
     def _check_names(self, names: Mapping[str, Any] | Sequence[str]) -> None:

@@ -46,13 +46,13 @@ void gaussian_from_inner(Matrix G, double variance) {
   bayesvm::gaussian_from_inner(G.data(), G.shape(0), variance);
 }
 
-NewMatrix gaussian_of_distances(ConstMatrix D, double scale, double variance) {
-  const std::size_t size = D.shape(0) * D.shape(1);
-  double* out = new double[size];
+NewMatrix gaussian_of_distances(ConstMatrix D, double scale, double variance, bool symmetric) {
+  if (symmetric) check_square(D.shape(0), D.shape(1));
+  double* out = new double[D.shape(0) * D.shape(1)];
   nb::capsule keep = owner(out);
   {
     nb::gil_scoped_release release;
-    bayesvm::gaussian_of_distances(D.data(), size, scale, variance, out);
+    bayesvm::gaussian_of_distances(D.data(), D.shape(0), D.shape(1), symmetric, scale, variance, out);
   }
   return NewMatrix(out, {D.shape(0), D.shape(1)}, keep);
 }
@@ -87,7 +87,7 @@ NB_MODULE(_native, m) {
   m.doc() = "Native loops of bayesvm; bayesvm._core.reference states the same in NumPy.";
   m.def("gaussian_from_inner", &gaussian_from_inner, "G"_a.noconvert(), "variance"_a,
         "Turn inner products into variance * exp(-|x - z|^2 / 2), in place.");
-  m.def("gaussian_of_distances", &gaussian_of_distances, "D"_a, "scale"_a, "variance"_a,
+  m.def("gaussian_of_distances", &gaussian_of_distances, "D"_a, "scale"_a, "variance"_a, "symmetric"_a,
         "Return variance * exp(-scale * D).");
   m.def("rows_times", &rows_times, "K"_a, "rows"_a, "x"_a, "Return x @ K[rows].");
   m.def("scaled_block", &scaled_block, "K"_a, "rows"_a, "root"_a,

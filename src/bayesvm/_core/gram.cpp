@@ -36,6 +36,15 @@ BAYESVM_VECTOR void add_scaled(const double* a, double x, const double* b, doubl
   for (std::size_t j = 0; j < count; ++j) out[j] += x * a[j] + y * b[j];
 }
 
+// Copy rows top..bottom of the upper triangle below the diagonal, tile by tile so that both sides stay in cache.
+void mirror(double* A, std::size_t n, std::size_t top, std::size_t bottom) {
+  for (std::size_t left = top; left < n; left += kBlock) {
+    const std::size_t right = std::min(left + kBlock, n);
+    for (std::size_t i = top; i < bottom; ++i)
+      for (std::size_t j = std::max(left, i + 1); j < right; ++j) A[j * n + i] = A[i * n + j];
+  }
+}
+
 }  // namespace
 
 void gaussian_from_inner(double* G, std::size_t n, double variance) {
@@ -47,17 +56,23 @@ void gaussian_from_inner(double* G, std::size_t n, double variance) {
       exponentials(G + i * n + i + 1, half.data() + i + 1, half[i], variance, n - i - 1);
       G[i * n + i] = variance;
     }
-    // Mirror the finished block row, tile by tile so that both sides stay in cache.
-    for (std::size_t left = top; left < n; left += kBlock) {
-      const std::size_t right = std::min(left + kBlock, n);
-      for (std::size_t i = top; i < bottom; ++i)
-        for (std::size_t j = std::max(left, i + 1); j < right; ++j) G[j * n + i] = G[i * n + j];
-    }
+    mirror(G, n, top, bottom);
   }
 }
 
-void gaussian_of_distances(const double* D, std::size_t size, double scale, double variance, double* out) {
-  scaled_exponentials(D, scale, variance, out, size);
+void gaussian_of_distances(const double* D, std::size_t rows, std::size_t columns, bool symmetric, double scale,
+                           double variance, double* out) {
+  if (!symmetric) {
+    scaled_exponentials(D, scale, variance, out, rows * columns);
+    return;
+  }
+  const std::size_t n = rows;
+  for (std::size_t top = 0; top < n; top += kBlock) {
+    const std::size_t bottom = std::min(top + kBlock, n);
+    for (std::size_t i = top; i < bottom; ++i)
+      scaled_exponentials(D + i * n + i, scale, variance, out + i * n + i, n - i);
+    mirror(out, n, top, bottom);
+  }
 }
 
 void rows_times(const double* K, std::size_t n, const std::int64_t* rows, const double* x, std::size_t m, double* out) {

@@ -8,8 +8,9 @@ namespace bayesvm {
 // G (n x n, symmetric): inner products on entry, variance * exp(-|x_i - x_j|^2 / 2) on return.
 void gaussian_from_inner(double* G, std::size_t n, double variance);
 
-// out[i] = variance * exp(-scale * D[i]).
-void gaussian_of_distances(const double* D, std::size_t size, double scale, double variance, double* out);
+// out = variance * exp(-scale * D) for D of the given shape; if symmetric, only the upper triangle of D is read.
+void gaussian_of_distances(const double* D, std::size_t rows, std::size_t columns, bool symmetric, double scale,
+                           double variance, double* out);
 
 // out (n) = sum over m of x[m] * K[rows[m], :]  for K of n columns.
 void rows_times(const double* K, std::size_t n, const std::int64_t* rows, const double* x, std::size_t m, double* out);

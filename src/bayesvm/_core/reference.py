@@ -15,8 +15,8 @@ def gaussian_from_inner(G: Matrix, variance: float) -> None:
     G[:] = variance * np.exp(-0.5 * distances)
 
 
-def gaussian_of_distances(D: Matrix, scale: float, variance: float) -> Matrix:
-    r"""Return :math:`v \exp(-s D)` for a matrix of squared distances."""
+def gaussian_of_distances(D: Matrix, scale: float, variance: float, symmetric: bool) -> Matrix:
+    r"""Return :math:`v \exp(-s D)` for a matrix of squared distances (``symmetric``: half of it need be read)."""
     return np.asarray(variance * np.exp(-scale * D))
 
 

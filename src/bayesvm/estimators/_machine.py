@@ -93,9 +93,7 @@ class Machine:
         return self.posterior.mean(K_s)[:, None] + factor.lower() @ noise
 
 
-def learn(
-    objective: EvidenceObjective, starts: Sequence[Vector], maximizer: Maximizer, *, optimize: bool
-) -> Machine:
+def learn(objective: EvidenceObjective, starts: Sequence[Vector], maximizer: Maximizer, *, optimize: bool) -> Machine:
     """Find theta (or keep the first start, if not ``optimize``) and return the machine at that theta."""
     if optimize and objective.theta0.size:
         maximum = maximize_evidence(maximizer, objective, starts)

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesvm.estimators._machine import Machine, learn
-from bayesvm.estimators._standardize import Standardizer
+from bayesvm.estimators._standardize import Standardizer, weighted_moments
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.hyper import EvidenceObjective, Flat, Hyperprior, Maximizer, starting_points
 from bayesvm.hyper.progress import ProgressBar
@@ -25,7 +25,7 @@ from bayesvm.kernels import Constant, Gaussian, Kernel, Rescaled, from_sklearn
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import cholesky
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -76,10 +76,13 @@ class SelfTuning(BaseEstimator, ABC):
         return Maximizer(tol=float(self.tol), max_evaluations=int(self.max_iter), n_jobs=self.n_jobs, callback=callback)
 
     # -- fitting ------------------------------------------------------------------------------------------------------
-    def _prepare(self, X: Any) -> Inputs:
-        """Standardise validated inputs and remember how."""
-        self._standardizer = Standardizer.of(X) if self.standardize else Standardizer.identity(X.shape[1])
-        return self._standardizer.inputs(X)
+    def _prepare(self, X: Any, weights: Vector | None) -> Inputs:
+        """Standardise validated inputs; remember how, and how far apart rows typically are."""
+        self._standardizer = Standardizer.of(X, weights) if self.standardize else Standardizer.identity(X.shape[1])
+        inputs = self._standardizer.inputs(X)
+        spread = float(np.sum(weighted_moments(inputs.X, weights)[1]))
+        self._distance = float(np.sqrt(2.0 * spread)) if spread > 0.0 else 1.0
+        return inputs
 
     def _fit_machines(self, X: Inputs, problems: Sequence[tuple[Vector, Likelihood]]) -> list[Machine]:
         """Fit one machine per problem (targets and likelihood), all with the same kernel and starts."""
@@ -89,7 +92,8 @@ class SelfTuning(BaseEstimator, ABC):
             cholesky(kernel.gram(X), jitter=True, what=f"the Gram matrix of {kernel!r}")
         prior = Flat() if self.hyperprior is None else self.hyperprior
         rng = generator(self.random_state)
-        starts = starting_points(kernel, X, self.n_starts, rng, given=self.kernel is not None)
+        given = self.kernel is not None
+        starts = starting_points(kernel, X, self.n_starts, rng, distance=self._distance, given=given)
 
         def fit_one(y: Vector, likelihood: Likelihood, maximizer: Maximizer) -> Machine:
             objective = EvidenceObjective(kernel, likelihood, self._inference(), X, y, prior)
@@ -113,8 +117,11 @@ class SelfTuning(BaseEstimator, ABC):
         with ProgressBar(type(self).__name__) as bar:
             yield bar
 
-    def _finish(self, machines: list[Machine], X: Any) -> None:
-        """Set the fitted attributes that all estimators share, and warn if a machine did not converge."""
+    def _finish(self, machines: list[Machine], X: Any, rows: Indices) -> None:
+        """Set the fitted attributes that all estimators share, and warn if a machine did not converge.
+
+        ``rows`` are the rows of X on which the machines were fitted.
+        """
         self._machines = machines
         first = machines[0]
         shift, scale = self._standardizer.shift, self._standardizer.scale
@@ -123,27 +130,36 @@ class SelfTuning(BaseEstimator, ABC):
         self.kernel_ = kernels[0] if single else kernels
         self.likelihood_ = first.likelihood.plain if single else [m.likelihood.plain for m in machines]
         self.log_evidence_ = float(sum(m.evidence.value for m in machines))
-        self.support_ = np.unique(np.concatenate([m.support for m in machines]))
+        self.support_ = np.unique(np.concatenate([rows[m.support] for m in machines]))
         self.support_vectors_ = X[self.support_]
         self.dual_coef_ = np.zeros((len(machines), self.support_.size))
         for row, machine in zip(self.dual_coef_, machines):
-            row[np.searchsorted(self.support_, machine.support)] = machine.alpha
+            row[np.searchsorted(self.support_, rows[machine.support])] = machine.alpha
         self.history_ = first.maximum.history if single else [m.maximum.history for m in machines]
         self.n_iter_ = int(sum(record.evaluations for m in machines for record in m.maximum.history))
         self.converged_ = all(m.converged for m in machines)
         self.theta_names_ = first.objective.names
-        self.relevance_ = self._relevance(machines)
+        self.relevance_per_class_ = self._relevance(machines)
+        self.relevance_ = None if self.relevance_per_class_ is None else self.relevance_per_class_.mean(axis=0)
+        self.named_relevance_ = self._named_relevance()
         trouble = sorted({m.trouble for m in machines if not m.converged})
         if trouble:
-            warnings.warn(f"{type(self).__name__} did not converge: {'; '.join(trouble)}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(
+                f"{type(self).__name__} did not converge: {'; '.join(trouble)}", ConvergenceWarning, stacklevel=3
+            )
+
+    def _named_relevance(self) -> dict[str, float] | None:
+        """Return the relevances by feature name, largest first."""
+        if self.relevance_ is None:
+            return None
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.relevance_.size)])
+        return {str(names[i]): float(self.relevance_[i]) for i in np.argsort(-self.relevance_, kind="stable")}
 
     @staticmethod
-    def _relevance(machines: Sequence[Machine]) -> Any:
-        """Return kappa_l per feature (one row per machine if several), None if the kernel has no ARD part."""
-        rows = [m.kernel.relevance() for m in machines]
-        if any(row is None for row in rows):
-            return None
-        return rows[0] if len(rows) == 1 else np.asarray(rows)
+    def _relevance(machines: Sequence[Machine]) -> Matrix | None:
+        """Return the relevances, one row per machine; None if the kernel has no parameter per feature."""
+        rows = [m.kernel.relevance(m.inputs.n_features) for m in machines]
+        return None if any(row is None for row in rows) else np.asarray(rows)
 
     # -- prediction ---------------------------------------------------------------------------------------------------
     def _inputs(self, X: Any) -> Inputs:
@@ -199,7 +215,9 @@ class SelfTuning(BaseEstimator, ABC):
             Only if ``gradient``.
         """
         check_is_fitted(self)
-        results = [m.objective.evaluate(m.theta if theta is None else np.asarray(theta, dtype=float)) for m in self._machines]
+        results = [
+            m.objective.evaluate(m.theta if theta is None else np.asarray(theta, dtype=float)) for m in self._machines
+        ]
         value = float(sum(r.value for r in results))
         return (value, np.sum([r.gradient for r in results], axis=0)) if gradient else value
 

@@ -27,17 +27,13 @@ class Standardizer:
     scale: Vector
 
     @classmethod
-    def of(cls, X: Any) -> Standardizer:
-        """Learn the map from the rows of X."""
-        if sp.issparse(X):
-            mean = np.asarray(X.mean(axis=0)).ravel()
-            square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-            scale = np.sqrt(np.maximum(square - mean**2, 0.0))
-            return cls(np.zeros_like(mean), np.where(scale > 1e-12 * np.sqrt(square), scale, 1.0))
-        shift = X.mean(axis=0)
-        scale = (X - shift).std(axis=0)
-        size = np.max(np.abs(X), axis=0, initial=0.0)
-        return cls(shift, np.where(scale > 1e-12 * size, scale, 1.0))
+    def of(cls, X: Any, weights: Vector | None = None) -> Standardizer:
+        """Learn the map from the rows of X, each counted as often as its weight says."""
+        shift, var = weighted_moments(X, weights)
+        size = np.asarray(abs(X).max(axis=0).toarray()).ravel() if sp.issparse(X) else np.max(np.abs(X), axis=0)
+        scale = np.sqrt(var)
+        scale = np.where(scale > 1e-12 * size, scale, 1.0)
+        return cls(np.zeros_like(shift) if sp.issparse(X) else shift, scale)
 
     @classmethod
     def identity(cls, d: int) -> Standardizer:
@@ -51,4 +47,16 @@ class Standardizer:
         return Inputs((X - self.shift) / self.scale)
 
 
-__all__ = ["Standardizer"]
+def weighted_moments(X: Any, weights: Vector | None = None) -> tuple[Vector, Vector]:
+    """Return the mean and the variance (divisor: the sum of the weights) of every column."""
+    w = np.ones(X.shape[0]) if weights is None else weights
+    w = w / w.sum()
+    if sp.issparse(X):
+        mean = np.asarray(w @ X).ravel()
+        return mean, np.maximum(np.asarray(w @ X.multiply(X)).ravel() - mean**2, 0.0)
+    mean = w @ X
+    centred = X - mean
+    return mean, np.einsum("i,ij,ij->j", w, centred, centred)
+
+
+__all__ = ["Standardizer", "weighted_moments"]

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from bayesvm.estimators._self_tuning import SelfTuning
-from bayesvm.likelihoods import Classification, Weighted, from_name
+from bayesvm.likelihoods import Classification, Likelihood, Weighted, from_name
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -189,18 +189,20 @@ class BayesianSVC(ClassifierMixin, SelfTuning):
         self : BayesianSVC
         """
         self._check_arguments()
-        likelihood = self._likelihood()
+        likelihood: Likelihood = self._likelihood()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise ValueError(f"y: expected at least two classes, found one class, {self.classes_[0]!r}")
         weights = self._weights(sample_weight, X, y, codes)
-        problems = []
-        for k in range(self.classes_.size) if self.classes_.size > 2 else (1,):
-            labels = np.where(codes == k, 1.0, -1.0)
-            problems.append((labels, likelihood if weights is None else Weighted(likelihood, weights)))
-        self._finish(self._fit_machines(self._prepare(X), problems), X)
+        rows = np.arange(codes.size) if weights is None else np.flatnonzero(weights > 0.0)
+        if weights is not None:
+            likelihood = Weighted(likelihood, weights[rows])
+        positives = range(self.classes_.size) if self.classes_.size > 2 else (1,)
+        problems = [(np.where(codes[rows] == k, 1.0, -1.0), likelihood) for k in positives]
+        inputs = self._prepare(X[rows], None if weights is None else weights[rows])
+        self._finish(self._fit_machines(inputs, problems), X, rows)
         return self
 
     def _weights(self, sample_weight: Any, X: Any, y: Any, codes: Indices) -> Vector | None:
@@ -242,7 +244,8 @@ class BayesianSVC(ClassifierMixin, SelfTuning):
         prior = np.asarray(class_prior, dtype=float)
         if prior.shape != self.classes_.shape or not np.all(prior > 0.0) or not np.all(np.isfinite(prior)):
             raise ValueError(
-                f"class_prior: expected {self.classes_.size} positive frequencies in the order of classes_, found {class_prior!r}"
+                f"class_prior: expected {self.classes_.size} positive frequencies in the order of classes_, "
+                f"found {class_prior!r}"
             )
         return np.asarray(np.log(prior / prior.sum()) - self._log_prior)
 

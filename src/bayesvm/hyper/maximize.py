@@ -133,13 +133,18 @@ class Maximizer:
     def _rounds(self, objective: EvidenceObjective, runs: list[Run], best: Best) -> None:
         """Let all running starts climb, round after round; ``runs`` and ``best`` are kept up to date for an interrupt."""
         alone = joblib.effective_n_jobs(self.n_jobs) == 1
-        with threadpool_limits(limits=None if alone else 1), joblib.Parallel(n_jobs=self.n_jobs, prefer="threads") as pool:
+        with (
+            threadpool_limits(limits=None if alone else 1),
+            joblib.Parallel(n_jobs=self.n_jobs, prefer="threads") as pool,
+        ):
             while active := [run for run in runs if run.running]:
                 moved = pool(joblib.delayed(climb_round)(objective, run, self, best) for run in active)
                 for old, new in zip(active, moved):
                     best.offer(new.index, new.point)
                     runs[new.index] = new
-                    logger.debug("start %d: %.6g -> %.6g, %s", new.index, old.point.value, new.point.value, new.status.name)
+                    logger.debug(
+                        "start %d: %.6g -> %.6g, %s", new.index, old.point.value, new.point.value, new.status.name
+                    )
                 runs[:] = thinned_out(runs, active, self.tol)
 
 

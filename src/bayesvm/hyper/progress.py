@@ -27,10 +27,13 @@ class ProgressBar:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._bar.close()
 
     def __call__(self, tick: Tick) -> None:
+        """Count one evaluation."""
         self._bar.set_postfix_str(f"start {tick.start + 1}, log evidence {tick.best:.4f}", refresh=False)
         self._bar.update()
 

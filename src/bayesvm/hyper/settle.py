@@ -20,32 +20,49 @@ from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.typing import Vector
 
 
+#: Ends closer than this in every entry of theta are refined together.
+SAME = 0.3
+#: Evaluations that the refinement of one end may take: between the teeth of the sawtooth there is little to win.
+REFINEMENT = 20
+
+
 def maximize_evidence(maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
     """Maximise the objective from the given starts, through its smooth companion where the likelihood has one."""
     smoothed = objective.likelihood.smoothed
     if smoothed is objective.likelihood:
         return maximizer.maximize(objective, starts)
     settled = maximizer.maximize(dataclasses.replace(objective, likelihood=smoothed), starts)
-    ends = _distinct([record.end for record in settled.history])
-    refined = maximizer.maximize(objective, [settled.history[i].end for i in sorted(set(ends))])
-    by_end = dict(zip(sorted(set(ends)), refined.history))
-    history = tuple(_joined(first, by_end[end], own=end == i) for i, (first, end) in enumerate(zip(settled.history, ends)))
-    return dataclasses.replace(refined, history=history)
+    leaders = _leaders(settled.history)
+    short = dataclasses.replace(maximizer, max_evaluations=min(REFINEMENT, maximizer.max_evaluations))
+    distinct = sorted(set(leaders))
+    refined = short.maximize(objective, [settled.history[i].end for i in distinct])
+    by_leader = dict(zip(distinct, refined.history))
+    history = tuple(
+        _joined(record, by_leader[leader], own=leader == i)
+        for i, (record, leader) in enumerate(zip(settled.history, leaders))
+    )
+    best = max(distinct, key=lambda i: (history[i].value, -i))
+    return dataclasses.replace(refined, status=history[best].status, history=history)
 
 
-def _distinct(ends: Sequence[Vector], distance: float = 0.05) -> list[int]:
-    """Return for each end the position of the first end that is the same to within ``distance`` in every entry."""
-    return [next(j for j in range(i + 1) if np.max(np.abs(ends[j] - end), initial=0.0) <= distance) for i, end in enumerate(ends)]
+def _leaders(history: Sequence[StartRecord]) -> list[int]:
+    """Return for each start the highest one that ended at about the same theta."""
+    order = sorted(range(len(history)), key=lambda i: (-history[i].value, i))
+    leaders: list[int] = []
+    for record in history:
+        near = (i for i in order if np.max(np.abs(history[i].end - record.end), initial=0.0) <= SAME)
+        leaders.append(next(near))
+    return leaders
 
 
 def _joined(first: StartRecord, second: StartRecord, *, own: bool) -> StartRecord:
-    """Return the record of a start that settled on the companion and was refined (with another one, if not ``own``)."""
+    """Return the record of a start that settled on the companion and was refined (with its leader, if not ``own``)."""
     return StartRecord(
         first.start,
         second.end,
         second.value,
         first.evaluations + (second.evaluations if own else 0),
-        second.status if first.status.ok else first.status,
+        first.status,
         first.seconds + (second.seconds if own else 0.0),
     )
 

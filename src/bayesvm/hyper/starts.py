@@ -2,52 +2,36 @@ r"""Where to begin: starts that fit data whose inputs are standardised.
 
 The papers begin at :math:`\kappa = 1/d`, :math:`\kappa_b = 100` and :math:`\kappa_0 \in \{0.1, 1, 10, 100\}` (Chu2003 section
 5); the first starts are these, in the order in which they succeed most often, mixed with starts at the scale of the data
-(length scale = median distance between points). Starts beyond the list are drawn around them.
+(length scales of about the root mean square distance between points, which weighted and repeated rows leave the same). Starts beyond the list are drawn around them.
 """
 
 from __future__ import annotations
-
-import dataclasses
 
 import numpy as np
 
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.scale import Scale
 from bayesvm.typing import Vector
 
 
-@dataclasses.dataclass(frozen=True)
-class Scale:
-    """One start in words: signal variance, length scale relative to its unit, variance of the constant."""
-
-    variance: float
-    lengthscale: float
-    constant: float
-    unit: str = "dimension"  # or "data"
-
-
-#: The deterministic starts. Unit "dimension": length scales in sqrt(d), that is kappa = 1/d; "data": in median distances.
-SCALES = (
-    Scale(10.0, 1.0, 100.0),
-    Scale(1.0, 0.5, 1.0, "data"),
-    Scale(100.0, 1.0, 100.0),
-    Scale(1.0, 1.0, 100.0),
-    Scale(0.1, 1.0, 100.0),
-    Scale(10.0, 2.0, 1.0, "data"),
-)
+def scales(X: Inputs, distance: float) -> list[Scale]:
+    """Return the deterministic starts for inputs with a typical ``distance`` between rows."""
+    d = X.n_features
+    root = float(np.sqrt(d))
+    return [
+        Scale(10.0, root, 100.0, d),
+        Scale(1.0, 0.5 * distance, 1.0, d),
+        Scale(100.0, root, 100.0, d),
+        Scale(1.0, root, 100.0, d),
+        Scale(0.1, root, 100.0, d),
+        Scale(10.0, 2.0 * distance, 1.0, d),
+    ]
 
 
-def median_distance(X: Inputs, rows: int = 500) -> float:
-    """Return the median distance between distinct points (of the first ``rows`` rows, spread evenly), at least 1e-3."""
-    step = max(1, len(X) // rows)
-    part = X.take(np.arange(0, len(X), step)) if step > 1 else X
-    squared = part.squared_distances()
-    positive = squared[np.triu_indices_from(squared, 1)]
-    positive = positive[positive > 0.0]
-    return float(np.sqrt(np.median(positive))) if positive.size else 1.0
-
-
-def starting_points(kernel: Kernel, X: Inputs, n_starts: int, rng: np.random.Generator, *, given: bool) -> list[Vector]:
+def starting_points(
+    kernel: Kernel, X: Inputs, n_starts: int, rng: np.random.Generator, *, distance: float, given: bool
+) -> list[Vector]:
     """Return ``n_starts`` values of the kernel's theta.
 
     Parameters
@@ -60,40 +44,25 @@ def starting_points(kernel: Kernel, X: Inputs, n_starts: int, rng: np.random.Gen
         How many.
     rng : numpy Generator
         For the starts beyond the deterministic ones.
+    distance : float
+        Typical distance between two rows of X.
     given : bool
         Whether the kernel's own parameters are the user's choice; they are then the first start.
     """
     if n_starts < 1:
         raise ValueError(f"n_starts: expected at least 1, found {n_starts}")
     starts = [kernel.theta] if given else []
-    units = {"dimension": float(np.sqrt(X.n_features)), "data": median_distance(X)}
-    scales = iter(SCALES)
+    if len(starts) < n_starts:
+        starts += [kernel.at_scale(scale).theta for scale in scales(X, distance)]
     while len(starts) < n_starts:
-        scale = next(scales, None) or _drawn(rng)
-        starts.append(_place(kernel, scale, units[scale.unit], X.n_features))
-    return starts
+        starts.append(kernel.at_scale(_drawn(rng, X.n_features)).theta)
+    return starts[:n_starts]
 
 
-def _drawn(rng: np.random.Generator) -> Scale:
+def _drawn(rng: np.random.Generator, d: int) -> Scale:
+    """Return a scale drawn around the deterministic ones."""
     a, b, c = rng.normal(size=3)
-    return Scale(float(np.exp(1.0 + 1.5 * a)), float(np.exp(0.7 * b)), float(np.exp(2.0 + 2.0 * c)))
+    return Scale(float(np.exp(1.0 + 1.5 * a)), float(np.sqrt(d) * np.exp(0.7 * b)), float(np.exp(2.0 + 2.0 * c)), d)
 
 
-def _place(kernel: Kernel, scale: Scale, unit: float, d: int) -> Vector:
-    """Return the kernel's theta with variances and length scales replaced; other parameters keep their values."""
-    theta = kernel.theta.copy()
-    for i, name in enumerate(kernel.names):
-        leaf, _, parameter = name.partition(".")
-        if parameter.startswith("lengthscale"):
-            theta[i] = np.log(scale.lengthscale * unit)
-        elif parameter.startswith("variance"):
-            if leaf.startswith("constant"):
-                theta[i] = np.log(scale.constant)
-            elif leaf.startswith(("linear", "polynomial")):
-                theta[i] = np.log(scale.variance / d)
-            else:
-                theta[i] = np.log(scale.variance)
-    return np.clip(theta, kernel.bounds[:, 0], kernel.bounds[:, 1])
-
-
-__all__ = ["SCALES", "Scale", "median_distance", "starting_points"]
+__all__ = ["scales", "starting_points"]

@@ -69,9 +69,7 @@ class Laplace(Inference):
             "determinant": -0.5 * factor.log_det(),
         }
         dK, dphi = _cotangents(K, y, likelihood, mode, factor, posterior.support)
-        evidence = Evidence(
-            sum(terms.values()), terms, posterior.support, dK, dphi, mode.status, mode.f, mode.n_iter
-        )
+        evidence = Evidence(sum(terms.values()), terms, posterior.support, dK, dphi, mode.status, mode.f, mode.n_iter)
         return posterior, evidence
 
 

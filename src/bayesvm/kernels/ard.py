@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -72,6 +73,18 @@ class PerFeature(Leaf):
             if X is not None:
                 self._expect(X.n_features)
         return self._values
+
+    def with_ard(self) -> Self:
+        """Return the kernel with ``ard=True``."""
+        return dataclasses.replace(self, ard=True)
+
+    def relevance(self, n_features: int) -> Vector | None:
+        """Return one number per feature once the parameter is a vector."""
+        return self._relevance() if self._is_vector else None
+
+    @abstractmethod
+    def _relevance(self) -> Vector:
+        """Return how much each feature counts, from the values of the parameter."""
 
     @property
     def names(self) -> tuple[str, ...]:

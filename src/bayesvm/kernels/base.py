@@ -14,6 +14,9 @@ about data and a few about its parameters:
 ``fix()``, ``free()``     the same kernel with parameters that are not learnt, or learnt again
 ``bind(d, names)``        the same kernel made ready for ``d`` features: one length scale per feature where
                           ``ard=True``, column names turned into positions
+``with_ard()``            the same kernel with ``ard=True`` in every part that can have it
+``at_scale(scale)``       the same kernel with its free parameters placed for a start at that scale
+``relevance(d)``          with ARD, how much each of the ``d`` features counts (:math:`\kappa_l = 1/\ell_l^2`)
 ========================  ============================================================================================
 
 ``X`` and ``Z`` are arrays or :class:`~bayesvm.kernels.inputs.Inputs`; passing the same ``Inputs`` object again reuses
@@ -32,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.scale import Scale
 from bayesvm.parameters import Parameterized
 from bayesvm.typing import Matrix, Vector
 
@@ -102,8 +106,27 @@ class Kernel(ABC):
         """Return the kernel made ready for data with ``n_features`` columns (called ``names``, if given)."""
 
     @abstractmethod
+    def with_ard(self) -> Kernel:
+        """Return the kernel with one parameter per feature in every part that can have it."""
+
+    @abstractmethod
+    def at_scale(self, scale: Scale) -> Kernel:
+        """Return the kernel with its free parameters placed for a start at the given scale, within their bounds."""
+
+    @abstractmethod
+    def relevance(self, n_features: int) -> Vector | None:
+        r"""Return how much each feature counts (:math:`1/\ell_l^2`, or the variance of its weight), summed over the parts.
+
+        None if no part has one parameter per feature.
+        """
+
+    @abstractmethod
     def leaves(self) -> tuple[Kernel, ...]:
         """Return the elementary kernels of which this one is composed, from left to right."""
+
+    def _add_to(self, K: Matrix, X: Inputs, Z: Inputs | None) -> None:
+        """Add the Gram matrix to ``K``."""
+        K += self._gram(X, Z)
 
     # -- algebra -----------------------------------------------------------------------------------------------------
     def __add__(self, other: Kernel | float) -> Sum:
@@ -181,6 +204,28 @@ class Leaf(Parameterized, Kernel):
     def leaves(self) -> tuple[Kernel, ...]:
         """Return the kernel itself."""
         return (self,)
+
+    def with_ard(self) -> Kernel:
+        """Return the kernel itself: it has no parameter per feature unless a subclass says so."""
+        return self
+
+    def relevance(self, n_features: int) -> Vector | None:
+        """Return None: it has no parameter per feature unless a subclass says so."""
+        return None
+
+    def _placed(self, scale: Scale) -> Mapping[str, float]:
+        """Return the values that fields take at the given scale; fields left out keep theirs."""
+        return {}
+
+    def at_scale(self, scale: Scale) -> Self:
+        """Return the kernel with its free parameters placed for a start at the given scale, within their bounds."""
+        placed = self._placed(scale)
+        changes: dict[str, Any] = {}
+        for name, values, (low, high) in self._learnt():
+            if name in placed:
+                value = float(np.clip(placed[name], low, high))
+                changes[name] = value if np.ndim(getattr(self, name)) == 0 else (value,) * values.size
+        return dataclasses.replace(self, **changes)
 
     def bind(self, n_features: int, names: Sequence[str] | None = None) -> Kernel:
         """Return the kernel itself: nothing in it depends on the number of features unless a subclass says so."""

@@ -54,7 +54,7 @@ class Sum(Pair):
 
     def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
         K = self.left._gram(X, Z)
-        K += self.right._gram(X, Z)
+        self.right._add_to(K, X, Z)
         return K
 
     def _diag(self, X: Inputs) -> Vector:
@@ -142,6 +142,16 @@ class OnColumns(Wrapper):
         positions = self._positions(n_features, names)
         inner = self.kernel.bind(len(positions), None if names is None else [str(names[i]) for i in positions])
         return dataclasses.replace(self, kernel=inner, columns=positions)
+
+    def relevance(self, n_features: int) -> Vector | None:
+        """Return the inner kernel's relevances at its columns, zero elsewhere."""
+        positions = self._positions(n_features)
+        inner = self.kernel.relevance(len(positions))
+        if inner is None:
+            return None
+        relevance = np.zeros(n_features)
+        relevance[list(positions)] = inner
+        return relevance
 
     def _part(self, X: Inputs) -> Inputs:
         return X.columns(self._positions(X.n_features))

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.scale import Scale
 from bayesvm.typing import Matrix, Vector
 
 
@@ -66,6 +67,19 @@ class Composite(Kernel):
     def bind(self, n_features: int, names: Sequence[str] | None = None) -> Self:
         """Return the kernel with every child made ready for ``n_features`` columns."""
         return self._with_children([child.bind(n_features, names) for child in self.children])
+
+    def with_ard(self) -> Self:
+        """Return the kernel with one parameter per feature in every part that can have it."""
+        return self._with_children([child.with_ard() for child in self.children])
+
+    def at_scale(self, scale: Scale) -> Self:
+        """Return the kernel with every child placed at the given scale."""
+        return self._with_children([child.at_scale(scale) for child in self.children])
+
+    def relevance(self, n_features: int) -> Vector | None:
+        """Return the sum of the children's relevances, None if none has any."""
+        parts = [part for child in self.children if (part := child.relevance(n_features)) is not None]
+        return np.sum(parts, axis=0) if parts else None
 
     def leaves(self) -> tuple[Kernel, ...]:
         """Return the elementary kernels from left to right."""

@@ -11,6 +11,7 @@ import numpy as np
 from bayesvm.kernels.ard import VARIANCE
 from bayesvm.kernels.base import Leaf
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.scale import Scale
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector
 
@@ -37,6 +38,12 @@ class Constant(Leaf):
     positive: ClassVar[Mapping[str, Bounds]] = {"variance": VARIANCE}
 
     variance: float = 1.0
+
+    def _placed(self, scale: Scale) -> Mapping[str, float]:
+        return {"variance": scale.constant}
+
+    def _add_to(self, K: Matrix, X: Inputs, Z: Inputs | None) -> None:
+        K += self.variance
 
     def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
         return np.full((len(X), len(X if Z is None else Z)), self.variance)

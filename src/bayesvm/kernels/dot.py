@@ -11,6 +11,7 @@ import numpy as np
 from bayesvm.kernels.ard import VARIANCE, PerFeature
 from bayesvm.kernels.base import Leaf, check_integer, frobenius
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.scale import Scale
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector
 
@@ -43,6 +44,12 @@ class Linear(PerFeature):
     per_feature: ClassVar[str] = "variance"
 
     variance: float | tuple[float, ...] = 1.0
+
+    def _relevance(self) -> Vector:
+        return self._values
+
+    def _placed(self, scale: Scale) -> Mapping[str, float]:
+        return {"variance": scale.variance / scale.n_features}
 
     def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
         values = self._checked_values(X, Z)
@@ -97,6 +104,9 @@ class Polynomial(Leaf):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "degree", check_integer("Polynomial.degree", self.degree))
+
+    def _placed(self, scale: Scale) -> Mapping[str, float]:
+        return {"variance": scale.variance / (1.0 + scale.n_features) ** self.degree, "offset": 1.0}
 
     def _power(self, base: Matrix, degree: int) -> Matrix:
         """Return ``variance * (base + offset)**degree``; it overwrites ``base``."""
@@ -153,6 +163,9 @@ class MLP(Leaf):
     def always_positive(self) -> bool:
         """False: some Gram matrices have negative eigenvalues."""
         return False
+
+    def _placed(self, scale: Scale) -> Mapping[str, float]:
+        return {"variance": scale.variance, "scale": 1.0 / scale.n_features}
 
     def _tanh(self, inner: Matrix) -> Matrix:
         """Return ``tanh(scale * inner + offset)``; it overwrites ``inner``."""

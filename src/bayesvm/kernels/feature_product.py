@@ -12,6 +12,7 @@ import numpy as np
 from bayesvm.kernels.ard import LENGTHSCALE, VARIANCE, PerFeature
 from bayesvm.kernels.base import check_integer
 from bayesvm.kernels.inputs import BLOCK, Inputs
+from bayesvm.kernels.scale import Scale
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector
 
@@ -47,6 +48,12 @@ class FeatureProduct(PerFeature):
     @abstractmethod
     def _factor_slope(self, u: Matrix) -> Matrix:
         r"""Return :math:`d\varphi/du` in a fresh array."""
+
+    def _relevance(self) -> Vector:
+        return np.asarray(self._values**-2.0)
+
+    def _placed(self, scale: Scale) -> Mapping[str, float]:
+        return {"variance": scale.variance, "lengthscale": scale.lengthscale}
 
     def _scaled(self, X: Inputs) -> Matrix:
         """Return the columns divided by their length scales, one row per feature."""

@@ -1,17 +1,19 @@
-"""The Gaussian (squared exponential, RBF) kernel."""
+"""The Gaussian kernel."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
-import numpy as np
-
-from bayesvm.kernels.stationary import Stationary
-from bayesvm.typing import Matrix
+from bayesvm._core import gaussian_from_inner, gaussian_of_distances
+from bayesvm.kernels.base import frobenius
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.stationary import Radial
+from bayesvm.typing import Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Gaussian(Stationary):
+class Gaussian(Radial):
     r"""Gaussian kernel, Thesis (3.43)-(3.46).
 
     .. math:: k(x, z) = v \exp\Bigl(-\tfrac12 \sum_l (x_l - z_l)^2 / \ell_l^2\Bigr)
@@ -38,13 +40,24 @@ class Gaussian(Stationary):
     Thesis section 3.2.1; Chu2003.
     """
 
-    def _profile(self, r2: Matrix) -> Matrix:
-        r2 *= -0.5
-        return np.exp(r2, out=r2)
+    def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
+        inverse = self._checked_values(X, Z) ** -2.0
+        if Z is None and self._is_vector and not X.is_sparse:
+            K = X.centred_inner(inverse)
+            gaussian_from_inner(K, self.variance)
+            return K
+        weights = inverse if self._is_vector else None
+        half = 0.5 if self._is_vector else 0.5 * float(inverse)
+        return gaussian_of_distances(X.squared_distances(Z, weights=weights), half, self.variance, Z is None)
 
-    def _slope(self, r2: Matrix, k: Matrix) -> Matrix:
-        k *= -0.5
-        return k
+    def _gradients(self, X: Inputs, Q: Matrix) -> Mapping[str, float | Vector]:
+        A = self._gram(X, None)
+        A *= Q
+        gradients: dict[str, float | Vector] = {"variance": float(A.sum())}
+        if self._is_free("lengthscale"):  # d k / d log l_l = k (x_l - z_l)^2 / l_l^2
+            moved = X.spread(A) if self._is_vector else frobenius(A, X.squared_distances())
+            gradients["lengthscale"] = moved / self._values**2
+        return gradients
 
 
 __all__ = ["Gaussian"]

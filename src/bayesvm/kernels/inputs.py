@@ -101,12 +101,19 @@ class Inputs:
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
         part = Inputs(self.X[rows])
+        part._centre = self._centre
         part.rows = rows if self.rows is None else self.rows[rows]
         if self._distances is not None:
             part._distances = self._distances[np.ix_(rows, rows)]
             part._distances.flags.writeable = False
         part._derived = {key: derived.take(rows) for key, derived in self._derived.items()}
         return part
+
+    def forget(self) -> Inputs:
+        """Return the same rows without what was cached."""
+        bare = Inputs(self.X)
+        bare.rows = self.rows
+        return bare
 
     def columns(self, columns: tuple[int, ...]) -> Inputs:
         """Return the given columns; the same object each time, so that its cache lasts."""
@@ -131,6 +138,11 @@ class Inputs:
         left = _scaled(self.X, None if weights is None else np.sqrt(weights))
         right = left if other is None else _scaled(other.X, None if weights is None else np.sqrt(weights))
         return _product(left, right)
+
+    def centred_inner(self, weights: Vector) -> Matrix:
+        r"""Inner products about the centre of dense data, :math:`\sum_l w_l (x_{il} - c_l) (x_{jl} - c_l)`."""
+        X = (self.dense() - self.centre) * np.sqrt(weights)
+        return np.asarray(X @ X.T)
 
     def squared_norms(self, weights: Vector | None = None) -> Vector:
         r"""Diagonal of ``inner(weights=weights)``, :math:`\sum_l w_l x_{il}^2`."""

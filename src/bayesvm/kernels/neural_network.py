@@ -11,6 +11,7 @@ import numpy as np
 from bayesvm.kernels.ard import VARIANCE, PerFeature
 from bayesvm.kernels.base import frobenius
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.scale import Scale
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector
 
@@ -52,6 +53,12 @@ class NeuralNetwork(PerFeature):
     variance: float = 1.0
     bias_variance: float = 1.0
     weight_variance: float | tuple[float, ...] = 1.0
+
+    def _relevance(self) -> Vector:
+        return self._values
+
+    def _placed(self, scale: Scale) -> Mapping[str, float]:
+        return {"variance": scale.variance, "weight_variance": scale.lengthscale**-2.0}
 
     def _norms(self, X: Inputs) -> Vector:
         """Return ``1 + 2 s(x, x)``."""

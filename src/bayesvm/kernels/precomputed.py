@@ -11,6 +11,7 @@ import numpy as np
 from bayesvm.kernels.ard import VARIANCE
 from bayesvm.kernels.base import Leaf, frobenius
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.scale import Scale
 from bayesvm.parameters import Bounds, check_positive
 from bayesvm.typing import Indices, Matrix, Vector
 
@@ -67,6 +68,9 @@ class Precomputed(Leaf):
     def always_positive(self) -> bool:
         """False: nothing is known about the matrix."""
         return False
+
+    def _placed(self, scale: Scale) -> Mapping[str, float]:
+        return {"variance": scale.variance}
 
     def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
         if Z is None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.scale import Scale
 from bayesvm.typing import Matrix, Vector
 
 #: What an object must have to be taken for a scikit-learn kernel.
@@ -117,6 +118,18 @@ class SklearnKernel(Kernel):
             if name not in self.fixed
             for i in range(size)
         )
+
+    def with_ard(self) -> Kernel:
+        """Return the kernel itself: scikit-learn fixes the number of length scales at construction."""
+        return self
+
+    def at_scale(self, scale: Scale) -> Kernel:
+        """Return the kernel itself: its parameters have no meaning that is known here."""
+        return self
+
+    def relevance(self, n_features: int) -> Vector | None:
+        """Return None: its parameters have no meaning that is known here."""
+        return None
 
     def with_theta(self, theta: Vector) -> Self:
         """Return the same kernel with the free parameters set to ``exp(theta)``."""

@@ -15,12 +15,13 @@ import numpy as np
 from bayesvm.kernels.ard import LENGTHSCALE, VARIANCE, PerFeature
 from bayesvm.kernels.base import frobenius
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.scale import Scale
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Stationary(PerFeature):
+class Radial(PerFeature):
     r"""A kernel of the scaled squared distance, Thesis (3.41) and (3.46).
 
     .. math:: k(x, z) = v\,\varphi(r^2), \qquad r^2 = \sum_l (x_l - z_l)^2 / \ell_l^2, \qquad \varphi(0) = 1.
@@ -42,6 +43,27 @@ class Stationary(PerFeature):
     variance: float = 1.0
     lengthscale: float | tuple[float, ...] = 1.0
 
+    def _relevance(self) -> Vector:
+        return np.asarray(self._values**-2.0)
+
+    def _placed(self, scale: Scale) -> Mapping[str, float]:
+        return {"variance": scale.variance, "lengthscale": scale.lengthscale}
+
+    def _r2(self, X: Inputs, Z: Inputs | None) -> Matrix:
+        """Scaled squared distances in a fresh array."""
+        inverse = self._checked_values(X, Z) ** -2.0
+        if self._is_vector:
+            return X.squared_distances(Z, weights=inverse)
+        return X.squared_distances(Z) * inverse
+
+    def _diag(self, X: Inputs) -> Vector:
+        return np.full(len(X), self.variance)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Stationary(Radial):
+    r"""A radial kernel that is written as its profile :math:`\varphi` and the slope :math:`\varphi'`."""
+
     @abstractmethod
     def _profile(self, r2: Matrix) -> Matrix:
         r"""Return :math:`\varphi(r^2)`; it overwrites ``r2``."""
@@ -57,20 +79,10 @@ class Stationary(PerFeature):
         """Return the gradients of the profile's own parameters; it leaves its arguments as they are."""
         return {}
 
-    def _r2(self, X: Inputs, Z: Inputs | None) -> Matrix:
-        """Scaled squared distances in a fresh array."""
-        inverse = self._checked_values(X, Z) ** -2.0
-        if self._is_vector:
-            return X.squared_distances(Z, weights=inverse)
-        return X.squared_distances(Z) * inverse
-
     def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
         K = self._profile(self._r2(X, Z))
         K *= self.variance
         return K
-
-    def _diag(self, X: Inputs) -> Vector:
-        return np.full(len(X), self.variance)
 
     def _gradients(self, X: Inputs, Q: Matrix) -> Mapping[str, float | Vector]:
         r2 = self._r2(X, None)
@@ -90,4 +102,4 @@ class Stationary(PerFeature):
         return gradients
 
 
-__all__ = ["Stationary"]
+__all__ = ["Radial", "Stationary"]

@@ -19,9 +19,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import numpy as np
+from scipy.special import expit
 
 from bayesvm.exceptions import IncompatibleError
-from bayesvm.likelihoods.quadrature import log_gaussian_integral
+from bayesvm.likelihoods.quadrature import check_gaussians, log_gaussian_integral
 from bayesvm.parameters import Parameterized
 from bayesvm.typing import Matrix, Vector
 
@@ -104,8 +105,6 @@ class Likelihood(Parameterized, ABC):
 
     def profile_parameters(self, t: Vector) -> Mapping[str, tuple[Vector, Vector, Vector]]:
         """Return the derivatives of (loss, loss', loss'') in the logarithm of each positive parameter, at fixed t."""
-        if self.positive:
-            raise NotImplementedError(f"{type(self).__name__}.profile_parameters")
         return {}
 
     @property
@@ -125,6 +124,17 @@ class Likelihood(Parameterized, ABC):
         rows = self.profile_parameters(t) if names else {}
         parts = (np.array([rows[name][i] for name in names]).reshape(len(names), *t.shape) for i in range(3))
         return ThetaDerivatives(*parts)
+
+    # -- relatives ----------------------------------------------------------------------------------------------------
+    @property
+    def plain(self) -> Likelihood:
+        """The likelihood of one new sample: itself, unless it carries sample weights."""
+        return self
+
+    @property
+    def smoothed(self) -> Likelihood:
+        """A likelihood of the same shape and parameters with a continuous second derivative: itself, if it has one."""
+        return self
 
     # -- near an end of the domain ------------------------------------------------------------------------------------
     @property
@@ -158,10 +168,14 @@ class Likelihood(Parameterized, ABC):
 
     def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
         r"""Return :math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` for each sample."""
+        t, var = self._gaussians(y, mean, var)
+        return log_gaussian_integral(self.shifted_profile, self.knots, self.domain, t, var, origin=self.origin)
+
+    def _gaussians(self, y: Vector, mean: Vector, var: Vector) -> tuple[Vector, Vector]:
+        """Return the means and variances of t, checked and brought to one shape."""
         y, mean, var = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (y, mean, var)))
-        return log_gaussian_integral(
-            self.shifted_profile, self.knots, self.domain, self.argument(y, mean), var, origin=self.origin
-        )
+        check_gaussians(mean, var)
+        return self.argument(y, mean), var
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -176,19 +190,24 @@ class Classification(Likelihood):
         """Return dt/df = y."""
         return y
 
-    def predict_proba(self, mean: Vector, var: Vector) -> Vector:
-        r"""Return :math:`P(y=+1) = \int p(+1|f)\, \mathcal N(f; m, v)\, df`; a normalised likelihood only.
+    def log_odds(self, mean: Vector, var: Vector) -> Vector:
+        r"""Return :math:`\ln P(y=+1) / P(y=-1)` with :math:`P(y) = \int p(y|f)\, \mathcal N(f; m, v)\, df`.
 
-        The probability of the less likely label is computed, and the other one from it, so that both are accurate.
+        The probability of the less likely label is computed, and the other one from it, so that both are accurate. The
+        likelihood must be normalised.
         """
         if not self.traits.normalized:
             raise IncompatibleError(
-                f"{type(self).__name__}.predict_proba: this likelihood is not a probability of the label (it is not "
+                f"{type(self).__name__}.log_odds: this likelihood is not a probability of the label (it is not "
                 "normalised); use a normalised one such as NormalizedHinge, Trigonometric or Logistic"
             )
         mean = np.asarray(mean, dtype=float)
-        unlikely = np.exp(self.log_predictive(-np.ones_like(mean), np.abs(mean), var))
-        return np.where(mean >= 0.0, 1.0 - unlikely, unlikely)
+        unlikely = np.minimum(self.log_predictive(-np.ones_like(mean), np.abs(mean), var), -np.log(2.0))
+        return np.copysign(np.log1p(-np.exp(unlikely)) - unlikely, mean)
+
+    def predict_proba(self, mean: Vector, var: Vector) -> Vector:
+        r"""Return :math:`P(y=+1)`; see :meth:`log_odds`."""
+        return np.asarray(expit(self.log_odds(mean, var)))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

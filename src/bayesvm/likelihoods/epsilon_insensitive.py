@@ -74,7 +74,7 @@ class EpsilonInsensitive(Regression):
 
     def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
         """Return the closed form."""
-        t, var = np.broadcast_arrays(np.asarray(y, dtype=float) - mean, np.asarray(var, dtype=float))
+        t, var = self._gaussians(y, mean, var)
         s = np.sqrt(np.where(var > 0.0, var, 1.0))
         rate = self.C * s
         upper = log_exponential_tail((self.epsilon - t) / s, rate)

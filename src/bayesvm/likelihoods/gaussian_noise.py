@@ -58,8 +58,8 @@ class GaussianNoise(Regression):
 
     def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
         """Return the logarithm of the Gaussian density whose variance is the sum of the two."""
-        total = self.variance + np.asarray(var, dtype=float)
-        t = np.asarray(y, dtype=float) - mean
+        t, var = self._gaussians(y, mean, var)
+        total = self.variance + var
         return -0.5 * t * (t / total) - 0.5 * np.log(2.0 * np.pi * total)
 
 

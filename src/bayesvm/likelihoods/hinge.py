@@ -55,7 +55,7 @@ class Hinge(Classification):
 
     def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
         """Return the closed form: a half-line of the Gaussian plus an exponential tail."""
-        t, var = np.broadcast_arrays(np.asarray(y, dtype=float) * mean, np.asarray(var, dtype=float))
+        t, var = self._gaussians(y, mean, var)
         s = np.sqrt(np.where(var > 0.0, var, 1.0))
         u = (t - 1.0) / s
         integral = np.logaddexp(log_ndtr(u), log_exponential_tail(u, self.C * s))

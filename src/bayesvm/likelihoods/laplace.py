@@ -57,7 +57,7 @@ class Laplace(Regression):
 
     def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
         """Return the closed form."""
-        t, var = np.broadcast_arrays(np.asarray(y, dtype=float) - mean, np.asarray(var, dtype=float))
+        t, var = self._gaussians(y, mean, var)
         s = np.sqrt(np.where(var > 0.0, var, 1.0))
         tails = np.logaddexp(log_exponential_tail(-t / s, self.C * s), log_exponential_tail(t / s, self.C * s))
         return np.where(var > 0.0, tails + np.log(0.5 * self.C), -self.profile(t).loss)

@@ -55,8 +55,8 @@ class Probit(Classification):
 
     def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
         """Return the closed form."""
-        mean, var = np.asarray(mean, dtype=float), np.asarray(var, dtype=float)
-        return log_ndtr(np.asarray(y, dtype=float) * mean / np.sqrt(1.0 + var))
+        t, var = self._gaussians(y, mean, var)
+        return log_ndtr(t / np.sqrt(1.0 + var))
 
 
 def _tail(a: Vector) -> tuple[Vector, Vector]:

@@ -134,36 +134,41 @@ def _rows(
     return _Rows(profile, np.tile(sample, len(pieces)), *stacked)
 
 
-def _near_maximum(rows: _Rows, steps: int = 60) -> tuple[Vector, Vector, Vector, Vector]:
-    """Return w near the maximum of g (within half a unit of g) with g, g' and -g'' there.
+def _near_maximum(rows: _Rows, steps: int = 60) -> Matrix:
+    """Return w near the maximum of g (within half a unit of g) with g, g' and -g'' there, as four rows.
 
-    g' falls at least as fast as -w, so that the maximum lies between the anchor and the anchor plus g'.
+    g' falls at least as fast as -w, so that the maximum lies between the anchor and the anchor plus g', and g is within
+    g'^2/2 of it. Newton steps alternate with geometric bisection, since the scale of w is not known.
     """
-    w = np.zeros_like(rows.scale)
-    g, slope, curvature = rows.exponent(w)
+    state = np.stack([np.zeros_like(rows.scale), *rows.exponent(np.zeros_like(rows.scale))])  # w, g, g', -g''
+    best = state.copy()
+    slope = state[2]
     left, right = np.clip(np.minimum(slope, 0.0), rows.low, 0.0), np.clip(np.maximum(slope, 0.0), 0.0, rows.high)
-    active = np.flatnonzero(np.abs(slope) * (right - left) > 0.5)
+    active = np.flatnonzero(np.abs(slope) * np.minimum(right - left, 0.5 * np.abs(slope)) > 0.5)
     for step in range(steps):
         if active.size == 0:
             break
-        a, b, at = left[active], right[active], w[active]
-        trial = np.clip(at + slope[active] / curvature[active], a, b)
-        # A Newton step that stays where it is, or every third step: halve the bracket instead.
-        trial = np.where((trial == at) | (step % 3 == 2), 0.5 * (a + b), trial)
-        found = rows.take(active).exponent(trial)
-        w[active], g[active], slope[active], curvature[active] = trial, *found
-        left[active] = np.where(found[1] > 0.0, trial, a)
-        right[active] = np.where(found[1] < 0.0, trial, b)
-        left[active[found[1] == 0.0]] = right[active[found[1] == 0.0]]
-        active = active[np.abs(found[1]) * (right[active] - left[active]) > 0.5]
-    return w, g, slope, curvature
+        a, b, at = left[active], right[active], state[0, active]
+        trial = np.clip(at + state[2, active] / state[3, active], a, b)
+        outer, inner = np.maximum(np.abs(a), np.abs(b)), np.minimum(np.abs(a), np.abs(b))
+        middle = np.copysign(np.sqrt(np.maximum(inner, 1e-16 * outer) * outer), a + b)
+        trial = np.where((trial == at) | (step % 2 == 1), middle, trial)
+        found = np.stack([trial, *rows.take(active).exponent(trial)])
+        state[:, active] = found
+        best[:, active] = np.where(found[1] > best[1, active], found, best[:, active])
+        slope = found[2]
+        left[active], right[active] = np.where(slope >= 0.0, trial, a), np.where(slope <= 0.0, trial, b)
+        gap = np.abs(slope) * np.minimum(right[active] - left[active], 0.5 * np.abs(slope))
+        active = active[gap > 0.5]
+    return best
 
 
 def _reach(rows: _Rows, w: Vector, top: Vector, slope: Vector, curvature: Vector, side: float) -> Vector:
     r"""Return how far from w, to the given side, g falls by DROP or the piece ends: there the panel ends.
 
-    The fall :math:`D(r) = g(w) - g(w \pm r)` is convex with D(0) = 0. So a Newton step from a point beyond the root ends
-    beyond the root, and :math:`r \cdot DROP / D(r)` ends short of it: a bracket, of which the geometric mean is tried next.
+    The fall :math:`D(r) = g(w) - g(w \pm r)` is convex with D(0) = 0. So a Newton step from a point beyond the root
+    ends beyond the root, and :math:`r \cdot DROP / D(r)` ends short of it: a bracket, of which the geometric mean is
+    tried next.
     """
     uphill = side * slope
     room = rows.high - w if side > 0.0 else w - rows.low
@@ -185,8 +190,8 @@ def _reach(rows: _Rows, w: Vector, top: Vector, slope: Vector, curvature: Vector
         reach[active] = np.where(beyond, r, reach[active])
         safe = beyond & (rate > 0.0)
         newton = r - (fall - DROP) / np.where(safe, rate, 1.0)
-        upper = np.where(safe, np.clip(newton, 0.0, r), reach[active])
         lower = np.where(beyond, r * DROP / np.where(beyond, fall, 1.0), r)
+        upper = np.where(safe, np.clip(newton, lower, r), reach[active])
         short[active] = np.maximum(short[active], np.minimum(lower, upper))
         trial[active] = np.sqrt(short[active] * upper)
         reach[active] = np.where(safe, upper, reach[active])
@@ -214,12 +219,13 @@ def gaussian_panels(
     with np.errstate(over="ignore"):
         base = -0.5 * rows.u**2 - _HALF_LOG_2PI
     w, top, slope, curvature = _near_maximum(rows)
-    # A panel is at most 2 sqrt(2 DROP) + 1 wide and, its mass being concentrated, no lighter than 1/(...) of the best.
+    # The integral over a piece is at most e^(bound + 4), a panel being no wider than 2 sqrt(2 DROP); and at least about
+    # e^bound times the width over which g changes by a unit.
     bound = base + top
     best = np.full(mean.size, -np.inf)
     width = 1.0 / (np.sqrt(curvature) + np.abs(slope) + 1.0 / np.maximum(rows.high - rows.low, 1e-300))
     np.maximum.at(best, rows.sample, bound + np.log(width))
-    keep = np.flatnonzero((bound + 4.0 > best[rows.sample] - DROP) & (rows.high > rows.low))
+    keep = np.flatnonzero((bound + 4.0 >= best[rows.sample] - DROP) & (rows.high > rows.low))
     rows, base = rows.take(keep), base[keep]
     w, top, slope, curvature = w[keep], top[keep], slope[keep], curvature[keep]
     left = _reach(rows, w, top, slope, curvature, -1.0)
@@ -243,6 +249,16 @@ def log_sum_exp(panels: Panels, log_factor: Matrix, n: int) -> Vector:
     np.add.at(total, panels.sample, np.exp(row - best_or_zero[panels.sample]))
     with np.errstate(divide="ignore"):
         return np.asarray(best_or_zero + np.log(total))
+
+
+def check_gaussians(mean: Vector, var: Vector) -> None:
+    """Raise ``ValueError`` unless the means are finite and the variances finite and not negative."""
+    good = np.isfinite(mean)
+    if not np.all(good):
+        raise ValueError(f"mean: expected finite numbers, found {float(mean[~good].flat[0])}")
+    good = (var >= 0.0) & (var < np.inf)
+    if not np.all(good):
+        raise ValueError(f"var: expected non-negative variances, found {float(var[~good].flat[0])}")
 
 
 def log_gaussian_integral(
@@ -276,12 +292,9 @@ def log_gaussian_integral(
     array of the shape of ``mean``
         Right to about 1e-12, or to rounding where the logarithm itself is huge.
     """
+    check_gaussians(mean, var)
     shape = mean.shape
     mean, var = np.ravel(mean), np.ravel(var)
-    if not np.all(var >= 0.0):
-        raise ValueError(f"var: expected non-negative variances, found {float(var[~(var >= 0.0)][0])}")
-    if not np.all(np.isfinite(mean)):
-        raise ValueError(f"mean: expected finite numbers, found {float(mean[~np.isfinite(mean)][0])}")
     out = np.empty(mean.size)
     spread = np.flatnonzero(var > 0.0)
     point = np.flatnonzero(var == 0.0)
@@ -293,4 +306,4 @@ def log_gaussian_integral(
     return out.reshape(shape)
 
 
-__all__ = ["Panels", "gaussian_panels", "log_gaussian_integral", "log_sum_exp"]
+__all__ = ["Panels", "check_gaussians", "gaussian_panels", "log_gaussian_integral", "log_sum_exp"]

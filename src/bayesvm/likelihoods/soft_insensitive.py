@@ -9,6 +9,7 @@ from scipy.special import erf
 
 from bayesvm.likelihoods.base import Traits
 from bayesvm.likelihoods.insensitive import Transition, TransitionLoss, check_beta
+from bayesvm.likelihoods.smooth_insensitive import SmoothInsensitive
 from bayesvm.typing import Vector
 
 
@@ -80,6 +81,11 @@ class SoftInsensitive(QuadraticTransition):
     def traits(self) -> Traits:
         """Return the traits; with beta = 1 no flat part remains."""
         return Traits(smoothness=1, convex=True, normalized=True, sparse=self.beta < 1.0)
+
+    @property
+    def smoothed(self) -> SmoothInsensitive:
+        """Return the loss with the same zones and parameters and a continuous second derivative."""
+        return SmoothInsensitive(self.C, self.epsilon, self.beta, limits=self.limits)
 
 
 __all__ = ["QuadraticTransition", "SoftInsensitive"]

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
+from bayesvm.likelihoods.raised_cosine import RaisedCosine
 from bayesvm.typing import Vector
 
 
@@ -45,6 +46,11 @@ class Trigonometric(Classification):
     def domain(self) -> tuple[float, float]:
         """Return the margins of positive probability."""
         return (-1.0, np.inf)
+
+    @property
+    def smoothed(self) -> RaisedCosine:
+        """Return the raised cosine, which has the same zones and a continuous second derivative."""
+        return RaisedCosine()
 
     def profile(self, t: Vector) -> Derivatives:
         """Return Chu2003 (3), (5), (6) and the third derivative."""

@@ -31,8 +31,8 @@ class Weighted(Likelihood):
     Notes
     -----
     A solver or an inference method uses it like any other likelihood, with arrays of exactly as many entries as there
-    are weights. Predictions (``log_predictive``, ``predict_proba``, ``noise_variance``) are about one new sample and
-    are those of the inner likelihood. Traits, knots and domain are the inner ones too.
+    are weights. Predictions are about one new sample: ``log_predictive`` is that of the inner likelihood, which is
+    ``plain``. Traits, knots and domain are the inner ones too.
     """
 
     likelihood: Likelihood
@@ -92,6 +92,17 @@ class Weighted(Likelihood):
         """Return the domain of the inner likelihood."""
         return self.likelihood.domain
 
+    @property
+    def plain(self) -> Likelihood:
+        """Return the inner likelihood."""
+        return self.likelihood
+
+    @property
+    def smoothed(self) -> Likelihood:
+        """Return the inner likelihood's smooth companion with the same weights (itself, if there is none)."""
+        inner = self.likelihood.smoothed
+        return self if inner is self.likelihood else dataclasses.replace(self, likelihood=inner)
+
     def argument(self, y: Vector, f: Vector) -> Vector:
         """Return the margin or the residual."""
         return self.likelihood.argument(y, f)
@@ -103,17 +114,6 @@ class Weighted(Likelihood):
     def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
         """Return the prediction of the inner likelihood."""
         return self.likelihood.log_predictive(y, mean, var)
-
-    def predict_proba(self, mean: Vector, var: Vector) -> Vector:
-        """Return the prediction of the inner likelihood, if it is one of labels."""
-        found: Vector = self.likelihood.predict_proba(mean, var)  # type: ignore[attr-defined]
-        return found
-
-    @property
-    def noise_variance(self) -> float:
-        """Return the noise variance of the inner likelihood, if it is one of real targets."""
-        found: float = self.likelihood.noise_variance  # type: ignore[attr-defined]
-        return found
 
     # -- parameters ---------------------------------------------------------------------------------------------------
     @property

@@ -43,7 +43,9 @@ class SupportFactor:
         support = np.flatnonzero(W > 0.0)
         root = np.sqrt(W[support])
         block = scaled_block(K, support, root)
-        return cls(support, root, cholesky(block, overwrite=True, what="I + W^1/2 K W^1/2 (is the kernel positive definite?)"))
+        return cls(
+            support, root, cholesky(block, overwrite=True, what="I + W^1/2 K W^1/2 (is the kernel positive definite?)")
+        )
 
     def log_det(self) -> float:
         r"""Return :math:`\ln |B| = \ln |I + K W|`."""

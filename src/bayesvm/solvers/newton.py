@@ -143,7 +143,9 @@ def _line_search(
     return None, False
 
 
-def _chord_steps(K: Matrix, y: Vector, likelihood: Likelihood, point: _Point, factor: SupportFactor, tol: float) -> _Point:
+def _chord_steps(
+    K: Matrix, y: Vector, likelihood: Likelihood, point: _Point, factor: SupportFactor, tol: float
+) -> _Point:
     """Repeat steps with the factor at hand while each divides the residual by ten or more."""
     while tol < point.kkt < 1e-2:
         direction = _newton_direction(K, factor, point.residual)

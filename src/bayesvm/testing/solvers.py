@@ -71,7 +71,9 @@ def _check_minimum(
         f = K @ moved
         value = float(0.5 * moved @ f + likelihood.derivatives(y, f).loss.sum())
         if value < objective - 1e-8 * (1.0 + abs(objective)):
-            raise AssertionError(f"{who}: a random move of size {size} lowers the objective from {objective} to {value}")
+            raise AssertionError(
+                f"{who}: a random move of size {size} lowers the objective from {objective} to {value}"
+            )
 
 
 __all__ = ["check_solver", "problem"]
