@@ -85,9 +85,10 @@ def _mass(C, epsilon, beta, shape):
     """Return Z by integration (once per set of parameters)."""
     key = (C, epsilon, beta, shape)
     if key not in _MASS:
-        points = [-1 + mpf(2) * i / 24 for i in range(25)]
-        zone = mp.quad(lambda u: mp.exp(-C * beta * epsilon * shape(u)), points) * beta * epsilon
-        _MASS[key] = 2 * ((1 - beta) * epsilon + zone + mp.exp(-C * beta * epsilon) / C)
+        with mp.workdps(DIGITS):
+            points = [-1 + mpf(2) * i / 24 for i in range(25)]
+            zone = mp.quad(lambda u: mp.exp(-C * beta * epsilon * shape(u)), points) * beta * epsilon
+            _MASS[key] = 2 * ((1 - beta) * epsilon + zone + mp.exp(-C * beta * epsilon) / C)
     return _MASS[key]
 
 
@@ -191,11 +192,9 @@ def log_gaussian_integral(loss, knots, domain, mean, var):
 
 def derivatives(loss, t):
     """Return the loss and its first three derivatives by differences at high precision; t must not be a knot."""
-    t = mpf(t)
-    found = [loss(t), *(mpmath.diff(loss, t, n) for n in (1, 2, 3))]
-    return [x if abs(x) > mpf(10) ** -64 else mpf(0) for x in found[:1]] + [
-        x if abs(x) > mpf(10) ** (n * 20 - 85) * found[0] ** 0 else mpf(0) for n, x in enumerate(found[1:], 1)
-    ]
+    with mp.workdps(4 * DIGITS):
+        found = [loss(mpf(t)), *(mpmath.diff(loss, mpf(t), n) for n in (1, 2, 3))]
+        return [x if abs(x) > mpf(10) ** -320 else mpf(0) for x in found]  # below that, rounding of the differences
 
 
 def build():
@@ -231,6 +230,19 @@ def build():
     return table
 
 
+def _text(table):
+    """Return the table as JSON with one row of numbers per line."""
+    blocks = []
+    for name, entries in table.items():
+        texts = []
+        for entry in entries:
+            rows = {key: ",\n  ".join(json.dumps(row) for row in entry[key]) for key in ("derivatives", "integrals")}
+            parts = [f'"{key}": [\n  {text}\n ]' for key, text in rows.items()]
+            texts.append("{" + ",\n ".join([f'"parameters": {json.dumps(entry["parameters"])}', *parts]) + "}")
+        blocks.append(f"{json.dumps(name)}: [" + ",\n ".join(texts) + "]")
+    return "{" + ",\n".join(blocks) + "}\n"
+
+
 if __name__ == "__main__":
     mp.dps = DIGITS
-    TABLE.write_text(json.dumps(build(), indent=1) + "\n")
+    TABLE.write_text(_text(build()))

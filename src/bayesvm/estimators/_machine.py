@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayesvm.hyper import ClimbStatus, EvidenceObjective, Maximizer, Maximum, maximize_evidence
+from bayesvm.hyper import ClimbStatus, EvidenceObjective, Maximizer, Maximum, maximize_untying
 from bayesvm.hyper.maximize import StartRecord
 from bayesvm.inference import Evidence, Posterior
 from bayesvm.kernels.base import Kernel
@@ -18,6 +18,15 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 #: Entries of the cross Gram matrix that prediction holds at a time.
 BLOCK = 1 << 22
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A kernel that was tried: its form, its log evidence, whether it was kept."""
+
+    kernel: str
+    log_evidence: float
+    kept: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +45,8 @@ class Machine:
         The evidence as a function of theta.
     maximum : Maximum
         How theta was found.
+    candidates : tuple of Candidate
+        The kernels that were compared, if there was a choice.
     """
 
     kernel: Kernel
@@ -45,6 +56,7 @@ class Machine:
     inputs: Inputs
     objective: EvidenceObjective
     maximum: Maximum
+    candidates: tuple[Candidate, ...] = ()
 
     @property
     def theta(self) -> Vector:
@@ -96,7 +108,7 @@ class Machine:
 def learn(objective: EvidenceObjective, starts: Sequence[Vector], maximizer: Maximizer, *, optimize: bool) -> Machine:
     """Find theta (or keep the first start, if not ``optimize``) and return the machine at that theta."""
     if optimize and objective.theta0.size:
-        maximum = maximize_evidence(maximizer, objective, starts)
+        maximum = maximize_untying(maximizer, objective, starts)
     else:
         evaluation = objective.evaluate(starts[0])
         record = StartRecord(starts[0], starts[0], evaluation.value, 1, ClimbStatus.CONVERGED, 0.0)
@@ -109,4 +121,4 @@ def learn(objective: EvidenceObjective, starts: Sequence[Vector], maximizer: Max
     )
 
 
-__all__ = ["Machine", "learn"]
+__all__ = ["Candidate", "Machine", "learn"]

@@ -12,9 +12,11 @@ from typing import Any
 import joblib
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectFromModel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesvm.estimators._kernel_choice import choose_kernel
 from bayesvm.estimators._machine import Machine, learn
 from bayesvm.estimators._standardize import Standardizer, weighted_moments
 from bayesvm.exceptions import ConvergenceWarning
@@ -45,6 +47,8 @@ class SelfTuning(BaseEstimator, ABC):
     # -- from arguments to objects ------------------------------------------------------------------------------------
     def _check_arguments(self) -> None:
         """Refuse constructor arguments out of range, each with what was expected and what was found."""
+        if isinstance(self.kernel, str) and (self.kernel != "auto" or self.optimizer is None):
+            raise ValueError(f"kernel: expected an object, None, or 'auto' with an optimizer, found {self.kernel!r}")
         if self.optimizer not in ("lbfgs", None):
             raise ValueError(f"optimizer: expected 'lbfgs' or None, found {self.optimizer!r}")
         for name, least in (("n_starts", 1), ("max_iter", 1)):
@@ -68,7 +72,8 @@ class SelfTuning(BaseEstimator, ABC):
             kernel = from_sklearn(self.kernel)
         if kernel is None:
             raise ValueError(
-                f"kernel: expected None, a bayesvm kernel or a scikit-learn Gaussian process kernel, found {self.kernel!r}"
+                "kernel: expected None, 'auto', a bayesvm kernel or a scikit-learn Gaussian process kernel, "
+                f"found {self.kernel!r}"
             )
         return kernel.with_ard() if self.ard else kernel
 
@@ -86,28 +91,43 @@ class SelfTuning(BaseEstimator, ABC):
 
     def _fit_machines(self, X: Inputs, problems: Sequence[tuple[Vector, Likelihood]]) -> list[Machine]:
         """Fit one machine per problem (targets and likelihood), all with the same kernel and starts."""
-        names = list(getattr(self, "feature_names_in_", [])) or None
-        kernel = self._kernel().bind(X.n_features, names)
-        if not kernel.always_positive:
-            cholesky(kernel.gram(X), jitter=True, what=f"the Gram matrix of {kernel!r}")
-        prior = Flat() if self.hyperprior is None else self.hyperprior
-        rng = generator(self.random_state)
-        given = self.kernel is not None
-        starts = starting_points(kernel, X, self.n_starts, rng, distance=self._distance, given=given)
-
-        def fit_one(y: Vector, likelihood: Likelihood, maximizer: Maximizer) -> Machine:
-            objective = EvidenceObjective(kernel, likelihood, self._inference(), X, y, prior)
-            objective.inference.check(likelihood)
-            full = [np.concatenate([start, likelihood.theta]) for start in starts]
-            return learn(objective, full, maximizer, optimize=self.optimizer is not None)
-
         with self._progress() as callback:
             maximizer = self._maximizer(callback)
             if len(problems) == 1:
-                return [fit_one(*problems[0], maximizer)]
+                return [self._fit_machine(X, *problems[0], maximizer)]
             alone = dataclasses.replace(maximizer, n_jobs=1)
             pool = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads")
-            return list(pool(joblib.delayed(fit_one)(y, likelihood, alone) for y, likelihood in problems))
+            return list(pool(joblib.delayed(self._fit_machine)(X, y, likelihood, alone) for y, likelihood in problems))
+
+    def _fit_machine(self, X: Inputs, y: Vector, likelihood: Likelihood, maximizer: Maximizer) -> Machine:
+        """Fit one machine."""
+        inference = self._inference()
+        inference.check(likelihood)
+        prior = Flat() if self.hyperprior is None else self.hyperprior
+        names = list(getattr(self, "feature_names_in_", [])) or None
+
+        def fit(kernel: Kernel, given: Sequence[Vector], n_starts: int) -> Machine:
+            kernel = kernel.bind(X.n_features, names)
+            if not kernel.always_positive:
+                cholesky(kernel.gram(X), jitter=True, what=f"the Gram matrix of {kernel!r}")
+            starts = self._starts(kernel, X, given, n_starts)
+            objective = EvidenceObjective(kernel, likelihood, inference, X, y, prior)
+            full = [np.concatenate([start, likelihood.theta]) for start in starts]
+            return learn(objective, full, maximizer, optimize=self.optimizer is not None)
+
+        if isinstance(self.kernel, str):
+            return choose_kernel(fit, X.n_features, self.n_starts)
+        kernel = self._kernel().bind(X.n_features, names)
+        return fit(kernel, [] if self.kernel is None else [kernel.theta], self.n_starts)
+
+    def _starts(self, kernel: Kernel, X: Inputs, given: Sequence[Vector], n_starts: int) -> list[Vector]:
+        """Return the given starts and as many of the library's as are missing; ties first where there are several."""
+        starts = list(given[:n_starts])
+        missing = n_starts - len(starts)
+        if missing:
+            form = kernel.tied() if n_starts > 1 else kernel
+            starts += starting_points(form, X, missing, generator(self.random_state), distance=self._distance)
+        return starts
 
     @contextlib.contextmanager
     def _progress(self) -> Iterator[Any]:
@@ -135,6 +155,7 @@ class SelfTuning(BaseEstimator, ABC):
         self.dual_coef_ = np.zeros((len(machines), self.support_.size))
         for row, machine in zip(self.dual_coef_, machines):
             row[np.searchsorted(self.support_, rows[machine.support])] = machine.alpha
+        self.candidates_ = [m.candidates for m in machines] if not single else first.candidates
         self.history_ = first.maximum.history if single else [m.maximum.history for m in machines]
         self.n_iter_ = int(sum(record.evaluations for m in machines for record in m.maximum.history))
         self.converged_ = all(m.converged for m in machines)
@@ -220,6 +241,25 @@ class SelfTuning(BaseEstimator, ABC):
         ]
         value = float(sum(r.value for r in results))
         return (value, np.sum([r.gradient for r in results], axis=0)) if gradient else value
+
+    def select_features(self, threshold: Any = "mean") -> SelectFromModel:
+        """Return a fitted transformer that keeps the features with enough relevance, for use in a pipeline.
+
+        Parameters
+        ----------
+        threshold : float or str
+            Least relevance, or what :class:`sklearn.feature_selection.SelectFromModel` takes ("mean", "0.1*mean", ...).
+
+        Returns
+        -------
+        selector : SelectFromModel
+            With ``transform``, ``get_support`` and ``get_feature_names_out``.
+        """
+        check_is_fitted(self)
+        if self.relevance_ is None:
+            raise ValueError("select_features: expected a machine with one relevance per feature; fit it with ard=True")
+        selector = SelectFromModel(self, threshold=threshold, prefit=True, importance_getter="relevance_")
+        return selector.fit(np.zeros((1, self.n_features_in_)))
 
     def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Matrix:
         """Return joint posterior draws of the latent function at the rows of X.

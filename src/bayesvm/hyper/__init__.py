@@ -6,6 +6,7 @@ from bayesvm.hyper.objective import Evaluation, EvidenceObjective
 from bayesvm.hyper.priors import ByName, Flat, Hyperprior, LogNormal, RelevanceGamma, thesis_prior
 from bayesvm.hyper.settle import maximize_evidence
 from bayesvm.hyper.starts import starting_points
+from bayesvm.hyper.tie import maximize_untying
 
 __all__ = [
     "ByName",
@@ -21,6 +22,7 @@ __all__ = [
     "StartRecord",
     "Tick",
     "maximize_evidence",
+    "maximize_untying",
     "starting_points",
     "thesis_prior",
 ]

@@ -19,7 +19,6 @@ from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.typing import Vector
 
-
 #: Ends closer than this in every entry of theta are refined together.
 SAME = 0.3
 #: Evaluations that the refinement of one end may take: between the teeth of the sawtooth there is little to win.

@@ -1,8 +1,9 @@
 r"""Where to begin: starts that fit data whose inputs are standardised.
 
 The papers begin at :math:`\kappa = 1/d`, :math:`\kappa_b = 100` and :math:`\kappa_0 \in \{0.1, 1, 10, 100\}` (Chu2003 section
-5); the first starts are these, in the order in which they succeed most often, mixed with starts at the scale of the data
-(length scales of about the root mean square distance between points, which weighted and repeated rows leave the same). Starts beyond the list are drawn around them.
+5); the first starts are these, in the order in which they succeed most often, mixed with starts at the scale of the data:
+length scales of about the root mean square distance between rows, which is the same for weighted and for repeated rows.
+Starts beyond the list are drawn around them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def scales(X: Inputs, distance: float) -> list[Scale]:
 
 
 def starting_points(
-    kernel: Kernel, X: Inputs, n_starts: int, rng: np.random.Generator, *, distance: float, given: bool
+    kernel: Kernel, X: Inputs, n_starts: int, rng: np.random.Generator, *, distance: float
 ) -> list[Vector]:
     """Return ``n_starts`` values of the kernel's theta.
 
@@ -46,14 +47,8 @@ def starting_points(
         For the starts beyond the deterministic ones.
     distance : float
         Typical distance between two rows of X.
-    given : bool
-        Whether the kernel's own parameters are the user's choice; they are then the first start.
     """
-    if n_starts < 1:
-        raise ValueError(f"n_starts: expected at least 1, found {n_starts}")
-    starts = [kernel.theta] if given else []
-    if len(starts) < n_starts:
-        starts += [kernel.at_scale(scale).theta for scale in scales(X, distance)]
+    starts = [kernel.at_scale(scale).theta for scale in scales(X, distance)]
     while len(starts) < n_starts:
         starts.append(kernel.at_scale(_drawn(rng, X.n_features)).theta)
     return starts[:n_starts]

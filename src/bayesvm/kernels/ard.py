@@ -78,6 +78,12 @@ class PerFeature(Leaf):
         """Return the kernel with ``ard=True``."""
         return dataclasses.replace(self, ard=True)
 
+    def tied(self) -> Self:
+        """Return the kernel with ``ard=False`` and the geometric mean of the values."""
+        mean = float(np.exp(np.mean(np.log(self._values))))
+        changes: dict[str, Any] = {self.per_feature: mean, "ard": False, "features": None}
+        return dataclasses.replace(self, **changes)
+
     def relevance(self, n_features: int) -> Vector | None:
         """Return one number per feature once the parameter is a vector."""
         return self._relevance() if self._is_vector else None

@@ -15,6 +15,8 @@ about data and a few about its parameters:
 ``bind(d, names)``        the same kernel made ready for ``d`` features: one length scale per feature where
                           ``ard=True``, column names turned into positions
 ``with_ard()``            the same kernel with ``ard=True`` in every part that can have it
+``tied()``                the same kernel with one number for all features (the inverse of ``with_ard`` and ``bind``)
+``matching(other)``       the same kernel with the values of a kernel of the same form, vectors filled from numbers
 ``at_scale(scale)``       the same kernel with its free parameters placed for a start at that scale
 ``relevance(d)``          with ARD, how much each of the ``d`` features counts (:math:`\kappa_l = 1/\ell_l^2`)
 ========================  ============================================================================================
@@ -108,6 +110,14 @@ class Kernel(ABC):
     @abstractmethod
     def with_ard(self) -> Kernel:
         """Return the kernel with one parameter per feature in every part that can have it."""
+
+    @abstractmethod
+    def tied(self) -> Kernel:
+        """Return the kernel with one number for all features in every part: the geometric mean of a vector."""
+
+    @abstractmethod
+    def matching(self, other: Kernel) -> Kernel:
+        """Return the kernel with the values of ``other``, a kernel of the same form; a vector is filled with a number."""
 
     @abstractmethod
     def at_scale(self, scale: Scale) -> Kernel:
@@ -208,6 +218,20 @@ class Leaf(Parameterized, Kernel):
     def with_ard(self) -> Kernel:
         """Return the kernel itself: it has no parameter per feature unless a subclass says so."""
         return self
+
+    def tied(self) -> Kernel:
+        """Return the kernel itself: it has no parameter per feature unless a subclass says so."""
+        return self
+
+    def matching(self, other: Kernel) -> Self:
+        """Return the kernel with the values of ``other``, a kernel of the same class."""
+        if type(other) is not type(self):
+            raise TypeError(f"matching: expected a {type(self).__name__}, found a {type(other).__name__}")
+        changes: dict[str, Any] = {}
+        for name in self.positive:
+            own, new = np.asarray(getattr(self, name)), np.asarray(getattr(other, name))
+            changes[name] = float(new) if own.ndim == 0 else tuple(float(v) for v in np.broadcast_to(new, own.shape))
+        return dataclasses.replace(self, **changes)
 
     def relevance(self, n_features: int) -> Vector | None:
         """Return None: it has no parameter per feature unless a subclass says so."""

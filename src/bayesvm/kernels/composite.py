@@ -72,6 +72,17 @@ class Composite(Kernel):
         """Return the kernel with one parameter per feature in every part that can have it."""
         return self._with_children([child.with_ard() for child in self.children])
 
+    def tied(self) -> Self:
+        """Return the kernel with one number for all features in every part."""
+        return self._with_children([child.tied() for child in self.children])
+
+    def matching(self, other: Kernel) -> Self:
+        """Return the kernel with the values of ``other``, a kernel of the same form."""
+        if not isinstance(other, Composite) or type(other) is not type(self):
+            raise TypeError(f"matching: expected a {type(self).__name__}, found a {type(other).__name__}")
+        pairs = zip(self.children, other.children)
+        return self._with_children([child.matching(twin) for child, twin in pairs])
+
     def at_scale(self, scale: Scale) -> Self:
         """Return the kernel with every child placed at the given scale."""
         return self._with_children([child.at_scale(scale) for child in self.children])

@@ -123,6 +123,14 @@ class SklearnKernel(Kernel):
         """Return the kernel itself: scikit-learn fixes the number of length scales at construction."""
         return self
 
+    def tied(self) -> Kernel:
+        """Return the kernel itself: scikit-learn fixes the number of length scales at construction."""
+        return self
+
+    def matching(self, other: Kernel) -> Kernel:
+        """Return ``other``: it has the same form, and there are no vectors to fill."""
+        return other
+
     def at_scale(self, scale: Scale) -> Kernel:
         """Return the kernel itself: its parameters have no meaning that is known here."""
         return self

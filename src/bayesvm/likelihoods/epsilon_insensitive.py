@@ -79,7 +79,7 @@ class EpsilonInsensitive(Regression):
         rate = self.C * s
         upper = log_exponential_tail((self.epsilon - t) / s, rate)
         lower = log_exponential_tail((self.epsilon + t) / s, rate)
-        total = np.logaddexp(log_interval(t / s, self.epsilon / s), np.logaddexp(upper, lower))
+        total = np.logaddexp(log_interval((np.abs(t) - self.epsilon) / s, self.epsilon / s), np.logaddexp(upper, lower))
         return np.where(var > 0.0, total - self.log_mass, -self.profile(t).loss)
 
 

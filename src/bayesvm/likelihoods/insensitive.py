@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import numbers
 from abc import abstractmethod
 from typing import ClassVar
 
@@ -122,7 +123,7 @@ class TransitionLoss(Regression):
 
 def check_beta(owner: str, beta: float) -> float:
     """Return beta as a float in (0, 1], or say what is wrong with it."""
-    if not (np.ndim(beta) == 0 and 0.0 < float(beta) <= 1.0):
+    if not (isinstance(beta, numbers.Real) and 0.0 < beta <= 1.0):
         raise ValueError(f"{owner}.beta: expected a number in (0, 1], found {beta!r}")
     return float(beta)
 

@@ -12,6 +12,7 @@ from scipy.special import erf, erfc, erfcx
 from bayesvm.typing import Vector
 
 _ROOT2 = float(np.sqrt(2.0))
+_HALF_LOG_2PI = float(0.5 * np.log(2.0 * np.pi))
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
@@ -44,26 +45,23 @@ def log_exponential_tail(u: Vector, rate: Vector) -> Vector:
     return np.where(z >= 0.0, outside, inside)
 
 
-def log_interval(centre: Vector, half: Vector) -> Vector:
-    r"""Return :math:`\ln \int_{c-h}^{c+h} \phi(x)\, dx`.
+def log_interval(low: Vector, half: Vector) -> Vector:
+    r"""Return :math:`\ln \int_a^{a + 2h} \phi(x)\, dx` for an interval whose centre a + h is not negative.
 
-    Around zero by a sum of error functions; in a tail by ``erfcx``; where the density hardly changes over the interval,
-    so that a difference would cancel, by a Gauss-Legendre rule.
+    Around zero by a sum of error functions; in the tail by ``erfcx``; where the density hardly changes over the interval, so
+    that a difference would cancel, by a Gauss-Legendre rule.
     """
-    centre = np.abs(centre)
-    low, high = centre - half, centre + half
-    change = 2.0 * centre * half  # half the difference of the squares of the ends
-    across = np.log(0.5 * (erf(high / _ROOT2) + erf(np.maximum(-low, 0.0) / _ROOT2)) + np.where(low < 0.0, 0.0, 1.0))
+    high = low + 2.0 * half
     start = np.maximum(low, 0.0)
-    steep = np.where(change > 0.5, erfcx(start / _ROOT2) - np.exp(-change) * erfcx(high / _ROOT2), 1.0)
-    tail = -0.5 * start * start + np.log(0.5 * steep)
-    gentle = np.where((low >= 0.0) & (change <= 0.5), half, 0.0)
-    c = np.where((low >= 0.0) & (change <= 0.5), centre, 0.0)
-    step = gentle[..., None] * _NODES
-    mean = 0.5 * np.sum(_WEIGHTS * np.exp(-(c[..., None] + 0.5 * step) * step), axis=-1)
-    with np.errstate(divide="ignore"):
-        narrow = -0.5 * c * c + np.log(2.0 * gentle / np.sqrt(2.0 * np.pi)) + np.log(mean)
-    return np.where(low < 0.0, across, np.where(change > 0.5, tail, narrow))
+    change = half * (start + high)  # half the difference of the squares of the ends
+    across = np.where(low < 0.0, 0.5 * (erf(high / _ROOT2) - erf(np.minimum(low, 0.0) / _ROOT2)), 1.0)
+    steep = np.where(change > 0.5, 0.5 * (erfcx(start / _ROOT2) - np.exp(-change) * erfcx(high / _ROOT2)), 1.0)
+    gentle = (low >= 0.0) & (change <= 0.5)
+    width = np.where(gentle, 2.0 * half, 1.0)
+    step = 0.5 * width[..., None] * (1.0 + _NODES)
+    mean = 0.5 * np.sum(_WEIGHTS * np.exp(-(np.where(gentle, low, 0.0)[..., None] + 0.5 * step) * step), axis=-1)
+    narrow = np.log(width) + np.log(mean) - _HALF_LOG_2PI
+    return np.where(low < 0.0, np.log(across), -0.5 * start * start + np.where(gentle, narrow, np.log(steep)))
 
 
 __all__ = ["hazard", "log_exponential_tail", "log_interval", "log_ndtr"]

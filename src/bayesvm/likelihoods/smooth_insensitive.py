@@ -57,11 +57,13 @@ class SmoothInsensitive(TransitionLoss):
     def transition(p: Vector) -> Transition:
         """Return the transition of the slope S(p) = p - sin(2 pi p)/(2 pi)."""
         angle = 2.0 * np.pi * p
+        side = np.minimum(p, 1.0 - p)  # from the nearer end, where the bend vanishes
+        quarter = np.minimum(side, 0.5 - side)  # from the nearest zero of the twist
         return Transition(
             parabola_minus_versine(angle) / (4.0 * np.pi**2),
             y_minus_sin(angle) / (2.0 * np.pi),
-            2.0 * np.sin(np.pi * p) ** 2,
-            2.0 * np.pi * np.sin(angle),
+            2.0 * np.sin(np.pi * side) ** 2,
+            np.copysign(2.0 * np.pi, 0.5 - p) * np.sin(2.0 * np.pi * quarter),
         )
 
     def _zone(self, q: float) -> tuple[Vector, Vector, Vector]:

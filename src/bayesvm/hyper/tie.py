@@ -1,0 +1,53 @@
+r"""Learning one length scale per feature: first one for all, then each on its own.
+
+The evidence of a kernel with d length scales has many local optima and is costly to climb from afar. With all of them tied it
+has a handful of parameters and, as a rule, one optimum; the starts climb there. The best end is where the features are set
+free. Nothing can be lost: the tied optimum is a point of the larger space, and the climb only rises from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
+from bayesvm.hyper.objective import EvidenceObjective
+from bayesvm.hyper.settle import maximize_evidence
+from bayesvm.kernels.base import Kernel
+from bayesvm.typing import Vector
+
+
+def maximize_untying(maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
+    """Maximise the objective from the given starts, first with ties between features if there are several starts.
+
+    A start is the theta of the tied or of the untied kernel (followed by that of the likelihood); starts of the untied
+    kernel climb as they are.
+    """
+    tied = dataclasses.replace(objective, kernel=objective.kernel.tied())
+    if len(starts) == 1 or tied.theta0.size == objective.theta0.size:
+        return maximize_evidence(maximizer, objective, starts)
+    loose = [start for start in starts if start.size == objective.theta0.size]
+    bound = [start for start in starts if start.size == tied.theta0.size]
+    if not bound:
+        return maximize_evidence(maximizer, objective, loose)
+    first = maximize_evidence(maximizer, tied, bound)
+    free = maximize_evidence(maximizer, objective, [*loose, untied(objective, tied.kernel, first.theta)])
+    records = tuple(_untied_record(objective, tied.kernel, record) for record in first.history)
+    return dataclasses.replace(free, history=records + free.history)
+
+
+def untied(objective: EvidenceObjective, tied: Kernel, theta: Vector) -> Vector:
+    """Return the point of the larger space that a theta of the tied kernel stands for."""
+    p = tied.theta.size
+    kernel = objective.kernel.matching(tied.with_theta(theta[:p]))
+    return np.concatenate([kernel.theta, theta[p:]])
+
+
+def _untied_record(objective: EvidenceObjective, tied: Kernel, record: StartRecord) -> StartRecord:
+    start, end = (untied(objective, tied, theta) for theta in (record.start, record.end))
+    return dataclasses.replace(record, start=start, end=end)
+
+
+__all__ = ["maximize_untying"]
