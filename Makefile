@@ -17,7 +17,7 @@ WORKERS ?= 2
 .PHONY: help demo test lint types layers docs bench clean
 
 help:
-	@echo "make demo    fit and plot on small data sets, results in demo-output/"
+	@echo "make demo    a machine trains itself: summary here, report and picture in demo-output/"
 	@echo "make test    lint, types, layers and the test suite"
 	@echo "make lint    formatting and style (ruff)"
 	@echo "make types   static types (mypy)"
@@ -71,7 +71,7 @@ layers: $(VENV)/.test-tools $(VENV)/.package
 	PYTHONPATH=src $(BIN)/lint-imports
 
 test: lint types layers
-	$(SINGLE) $(BIN)/python -m pytest -n $(WORKERS)
+	$(SINGLE) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
 docs: $(VENV)/.docs-tools $(VENV)/.package
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from bayesvm.estimators import BayesianSVC
+from bayesvm.estimators import BayesianSVC, Committee
 
 __version__ = "0.1.0"
 
 #: Submodules that are imported when they are first used.
 _LAZY = ("hyper", "inference", "kernels", "likelihoods", "testing")
 
-__all__ = ["BayesianSVC", "__version__", *_LAZY]
+__all__ = ["BayesianSVC", "Committee", "__version__", *_LAZY]
 
 
 def __getattr__(name: str) -> Any:

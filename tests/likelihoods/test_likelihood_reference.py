@@ -1,4 +1,4 @@
-"""Values of mpmath (``likelihood_reference.py``): derivatives at 1e-13, Gaussian integrals at 1e-10, extremes included."""
+"""Values of mpmath (``likelihood_reference.py``): derivatives at 1e-13, Gaussian integrals at 1e-12, extremes included."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_integrals(name, i, route):
         found = likelihood.log_predictive(np.zeros_like(mean), -mean, var)
     error = np.abs(found - expected) / np.maximum(1.0, np.abs(expected))
     worst = int(np.argmax(error))
-    assert error[worst] < 1e-10, f"N({mean[worst]}, {var[worst]}): {found[worst]}, expected {expected[worst]}"
+    assert error[worst] < 1e-12, f"N({mean[worst]}, {var[worst]}): {found[worst]}, expected {expected[worst]}"
 
 
 def test_recipe():
@@ -74,7 +74,7 @@ def test_recipe():
 
 def test_normal_functions():
     z = np.array([-1e20, -1e3, -37.0, -8.0, -2.0, -0.3, 0.0, 0.3, 5.5, 8.0, 20.0])
-    with mp.workdps(50):
+    with mp.workdps(100):
         below = [mp.erfc(-mpf(x) / mp.sqrt(2)) / 2 for x in z]
         expected = [
             float(mp.log(p)) if p < 0.5 else float(mp.log1p(-mp.erfc(mpf(x) / mp.sqrt(2)) / 2))
@@ -108,3 +108,25 @@ def test_interval(centre, half):
         expected = float(mp.log(p))
     found = float(log_interval(np.array([float(a)]), np.array([half]))[0])
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("k", [1e-6, 0.3, 7.0, 1e3, 1e6])
+@pytest.mark.parametrize("beta", [0.01, 0.3, 1.0])
+@pytest.mark.parametrize("cls", [lib.SoftInsensitive, lib.SmoothInsensitive])
+def test_scaled_mass_and_moment(cls, beta, k):
+    """G, k G' and M of the zoned losses against integrals in mpmath, to 1e-13."""
+    shape = reference._quadratic if cls is lib.SoftInsensitive else reference._cosine
+    with mp.workdps(30):
+        b, c = mpf(beta), mpf(k)
+        cuts = sorted({mpf(-1), mpf(1), *(-1 + mpf(2) ** -j for j in range(12))})
+
+        def zone(function):
+            return b * c * mp.quad(lambda u: function(u) * mp.exp(-b * c * shape(u)), cuts)
+
+        tail, outer = mp.exp(-b * c), (1 + b) * c
+        mass = (1 - b) * c + zone(lambda u: 1) + tail
+        change = (1 - b) * c + zone(lambda u: 1 - b * c * shape(u)) - b * c * tail
+        moment = ((1 - b) * c) ** 3 / 3 + zone(lambda u: (c * (1 + b * u)) ** 2) + (outer**2 + 2 * outer + 2) * tail
+    likelihood = cls(1.0, 1.0, beta)
+    np.testing.assert_allclose(likelihood.scaled_mass(k), [float(mass), float(change)], rtol=1e-13)
+    assert likelihood.scaled_moment(k) == pytest.approx(float(moment), rel=1e-13)

@@ -1,5 +1,6 @@
 """scikit-learn faces: thin compositions of the layers below."""
 
 from bayesvm.estimators.bayesian_svc import BayesianSVC
+from bayesvm.estimators.committee import Committee
 
-__all__ = ["BayesianSVC"]
+__all__ = ["BayesianSVC", "Committee"]

@@ -203,7 +203,7 @@ class Classification(Likelihood):
             )
         mean = np.asarray(mean, dtype=float)
         unlikely = np.minimum(self.log_predictive(-np.ones_like(mean), np.abs(mean), var), -np.log(2.0))
-        return np.asarray(np.copysign(np.log1p(-np.exp(unlikely)) - unlikely, mean))
+        return np.asarray(np.sign(mean) * (np.log1p(-np.exp(unlikely)) - unlikely))
 
     def predict_proba(self, mean: Vector, var: Vector) -> Vector:
         r"""Return :math:`P(y=+1)`; see :meth:`log_odds`."""

@@ -107,7 +107,7 @@ def cholesky(A: Matrix, *, jitter: bool = False, overwrite: bool = False, what: 
         return Cholesky(np.empty((0, 0), order="F"))
     fortran = A if A.flags.f_contiguous else A.T
     L, info = lapack.dpotrf(fortran, lower=1, clean=0, overwrite_a=int(overwrite and not jitter))
-    if info == 0:
+    if _succeeded(L, info):
         return Cholesky(L)
     scale = float(np.mean(np.abs(np.diagonal(A))))
     if jitter and np.isfinite(scale) and scale > 0.0:
@@ -116,12 +116,17 @@ def cholesky(A: Matrix, *, jitter: bool = False, overwrite: bool = False, what: 
             trial = np.array(fortran, order="F")
             trial[np.diag_indices(n)] += size * scale
             L, info = lapack.dpotrf(trial, lower=1, clean=0, overwrite_a=1)
-            if info == 0:
+            if _succeeded(L, info):
                 return Cholesky(L, size * scale)
             size *= 10.0
     tried = f" even with {JITTER_LAST * scale:.3g} added to its diagonal" if jitter else ""
     reason = "contains non-finite values" if not np.all(np.isfinite(A)) else f"is not positive definite{tried}"
     raise NotPositiveDefiniteError(f"{what} ({n} x {n}) {reason}")
+
+
+def _succeeded(L: Matrix, info: int) -> bool:
+    """Whether potrf went through; some LAPACKs report success for a matrix with NaN, which always reaches the diagonal."""
+    return info == 0 and bool(np.all(np.isfinite(np.diagonal(L))))
 
 
 __all__ = ["JITTER_FIRST", "JITTER_LAST", "Cholesky", "cholesky", "symmetric"]

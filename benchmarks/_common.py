@@ -1,0 +1,76 @@
+"""What the benchmarks share: interleaved timing, tables, where the data is."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+#: Folder with the data sets (``ida_<name>.npz``, ``<name>.npz``).
+DATA = Path(os.environ.get("BAYESVM_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+
+IDA_LIMITS = {
+    "banana": 10.65,
+    "breast_cancer": 29.3,
+    "diabetis": 24.0,
+    "heart": 18.5,
+    "ringnorm": 2.15,
+    "thyroid": 5.25,
+    "titanic": 23.4,
+    "twonorm": 3.1,
+    "waveform": 10.35,
+}
+
+
+def interleaved(functions: Sequence[Callable[[], Any]], repeats: int = 5) -> list[float]:
+    """Return the median seconds of each function, called in turn ``repeats`` times."""
+    seconds: list[list[float]] = [[] for _ in functions]
+    for _ in range(repeats):
+        for record, function in zip(seconds, functions):
+            began = time.perf_counter()
+            function()
+            record.append(time.perf_counter() - began)
+    return [statistics.median(record) for record in seconds]
+
+
+def peak_bytes(function: Callable[[], Any]) -> int:
+    """Return the most memory that the function had allocated at one time, NumPy arrays included."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a plain table with aligned columns."""
+    cells = [list(map(str, header)), *([_text(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in cells)
+
+
+def _text(cell: Any) -> str:
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def load(name: str) -> dict[str, np.ndarray]:
+    """Return the arrays of a data set, or say which file is missing."""
+    path = DATA / f"{name}.npz"
+    if not path.exists():
+        raise SystemExit(f"missing data set {path.name}; set BAYESVM_DATA to the folder that holds it")
+    with np.load(path) as arrays:
+        return {key: arrays[key] for key in arrays.files}
+
+
+def ringnorm(n: int, rng: np.random.Generator, d: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    """Draw Breiman's ringnorm: a wide Gaussian around the origin against a narrow one beside it."""
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    narrow = rng.normal(size=(n, d)) + 2.0 / np.sqrt(d)
+    return np.where(y[:, None] > 0, 2.0 * rng.normal(size=(n, d)), narrow), y
