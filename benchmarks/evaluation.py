@@ -21,8 +21,7 @@ def main() -> None:
     for n in (1000, 2000):
         X, y = ringnorm(n, np.random.default_rng(1))
         X = (X - X.mean(axis=0)) / X.std(axis=0)
-        for likelihood in (Trigonometric(), RaisedCosine()):
-            rows.append(row(X, y, likelihood))
+        rows += [row(X, y, likelihood) for likelihood in (Trigonometric(), RaisedCosine())]
     print("evidence plus gradient, Gaussian ARD + constant, d = 20, warm start; limit of the ratio: 4")
     print(
         table(["likelihood", "n", "support", "evaluation [ms]", "X X'", "n^2/2 exp", "potrf", "potri", "ratio"], rows)

@@ -118,9 +118,8 @@ def test_gaussian_noise_is_solved_in_one_step():
     likelihood = lib.GaussianNoise(0.3)
     K, y = problem(likelihood)
     result = Newton(tol=1e-11).solve(K, y, likelihood)
-    sigma2 = -likelihood.derivatives(np.ones(1), np.zeros(1)).gradient[0] ** -1
     assert result.n_iter == 1
-    np.testing.assert_allclose(result.f, K @ np.linalg.solve(K - sigma2 * 0 + np.eye(40) * abs(sigma2), y), rtol=1e-9)
+    np.testing.assert_allclose(result.f, K @ np.linalg.solve(K + 0.3 * np.eye(40), y), rtol=1e-9)
 
 
 def test_points_in_the_flat_part_have_no_coefficient():
@@ -211,8 +210,8 @@ def test_huge_and_tiny_kernel_variance(likelihood, scale):
         assert result.status.ok
         np.testing.assert_allclose(result.f, K @ -likelihood.derivatives(y, np.zeros(40)).gradient, rtol=1e-2, atol=1e-9)
     else:
-        assert result.status is not Status.MAX_ITER
-        assert result.kkt < 1e-4
+        assert result.status.ok or (scale > 1e6 and result.status is Status.STALLED)  # kernels end at a variance of 1e6
+        assert result.kkt < 1e-6
 
 
 @pytest.mark.parametrize("n", [1, 2])

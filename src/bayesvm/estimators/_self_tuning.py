@@ -20,7 +20,7 @@ from bayesvm.estimators._kernel_choice import choose_kernel
 from bayesvm.estimators._machine import Machine, learn
 from bayesvm.estimators._standardize import Standardizer, weighted_moments
 from bayesvm.exceptions import ConvergenceWarning
-from bayesvm.hyper import EvidenceObjective, Flat, Hyperprior, Maximizer, starting_points
+from bayesvm.hyper import EvidenceObjective, Flat, Hyperprior, Maximizer, SharedObjective, starting_points
 from bayesvm.hyper.progress import ProgressBar
 from bayesvm.inference import Inference, Laplace
 from bayesvm.kernels import Constant, Gaussian, Kernel, Rescaled, from_sklearn
@@ -63,10 +63,15 @@ class SelfTuning(BaseEstimator, ABC):
     def _inference(self) -> Inference:
         return Laplace()
 
-    def _kernel(self) -> Kernel:
+    def _default_kernel(self, y: Vector) -> Kernel:
+        """Return the kernel for ``kernel=None``, given the targets of one machine."""
+        return Gaussian() + Constant()
+
+    def _kernel(self, y: Vector) -> Kernel:
         """Return the kernel that the constructor arguments ask for, not yet bound to data."""
         if self.kernel is None:
-            return Gaussian(ard=self.ard) + Constant()
+            kernel = self._default_kernel(y)
+            return kernel.with_ard() if self.ard else kernel
         kernel = self.kernel if isinstance(self.kernel, Kernel) else None
         if kernel is None and hasattr(self.kernel, "clone_with_theta"):
             kernel = from_sklearn(self.kernel)
@@ -100,7 +105,7 @@ class SelfTuning(BaseEstimator, ABC):
             return list(pool(joblib.delayed(self._fit_machine)(X, y, likelihood, alone) for y, likelihood in problems))
 
     def _fit_machine(self, X: Inputs, y: Vector, likelihood: Likelihood, maximizer: Maximizer) -> Machine:
-        """Fit one machine."""
+        """Fit one machine; with several columns of targets, find the theta that serves them all."""
         inference = self._inference()
         inference.check(likelihood)
         prior = Flat() if self.hyperprior is None else self.hyperprior
@@ -110,24 +115,38 @@ class SelfTuning(BaseEstimator, ABC):
             kernel = kernel.bind(X.n_features, names)
             if not kernel.always_positive:
                 cholesky(kernel.gram(X), jitter=True, what=f"the Gram matrix of {kernel!r}")
-            starts = self._starts(kernel, X, given, n_starts)
-            objective = EvidenceObjective(kernel, likelihood, inference, X, y, prior)
-            full = [np.concatenate([start, likelihood.theta]) for start in starts]
-            return learn(objective, full, maximizer, optimize=self.optimizer is not None)
+            starts = self._starts(kernel, likelihood, X, given, n_starts)
+            kind = EvidenceObjective if y.ndim == 1 else SharedObjective
+            objective = kind(kernel, likelihood, inference, X, y, prior)
+            return learn(objective, starts, maximizer, optimize=self.optimizer is not None)
 
         if isinstance(self.kernel, str):
-            return choose_kernel(fit, X.n_features, self.n_starts)
-        kernel = self._kernel().bind(X.n_features, names)
-        return fit(kernel, [] if self.kernel is None else [kernel.theta], self.n_starts)
+            return choose_kernel(fit, self._default_kernel(y), X.n_features, self.n_starts)
+        kernel = self._kernel(y).bind(X.n_features, names)
+        own = np.concatenate([kernel.theta, likelihood.theta])
+        return fit(kernel, [] if self.kernel is None else [own], self.n_starts)
 
-    def _starts(self, kernel: Kernel, X: Inputs, given: Sequence[Vector], n_starts: int) -> list[Vector]:
-        """Return the given starts and as many of the library's as are missing; ties first where there are several."""
+    def _starts(
+        self, kernel: Kernel, likelihood: Likelihood, X: Inputs, given: Sequence[Vector], n_starts: int
+    ) -> list[Vector]:
+        """Return the given starts and as many of the library's as are missing; ties first where there are several.
+
+        Starts are parameters of the kernel followed by those of the likelihood.
+        """
         starts = list(given[:n_starts])
         missing = n_starts - len(starts)
         if missing:
             form = kernel.tied() if n_starts > 1 else kernel
-            starts += starting_points(form, X, missing, generator(self.random_state), distance=self._distance)
+            rng = generator(self.random_state)
+            starts += self._library_starts(form, likelihood, X, missing, rng)
         return starts
+
+    def _library_starts(
+        self, kernel: Kernel, likelihood: Likelihood, X: Inputs, n_starts: int, rng: np.random.Generator
+    ) -> list[Vector]:
+        """Return starts that suit the data."""
+        points = starting_points(kernel, X, n_starts, rng, distance=self._distance)
+        return [np.concatenate([point, likelihood.theta]) for point in points]
 
     @contextlib.contextmanager
     def _progress(self) -> Iterator[Any]:

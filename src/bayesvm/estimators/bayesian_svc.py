@@ -44,7 +44,7 @@ class BayesianSVC(SelfTuningClassifier):
     random_state : int, Generator or RandomState, optional
         Seed of the starts beyond the deterministic ones.
     tol : float
-        Predicted gain in evidence, in nats, at which a climb has converged.
+        Predicted gain in evidence per hyperparameter, in nats, at which a climb has converged.
     max_iter : int
         Largest number of evaluations of the evidence per start.
     verbose : int
@@ -112,7 +112,7 @@ class BayesianSVC(SelfTuningClassifier):
         class_prior: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 1e-2,
+        tol: float = 3e-3,
         max_iter: int = 500,
         verbose: int = 0,
     ) -> None:

@@ -5,7 +5,8 @@ from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord, Tick
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
 from bayesvm.hyper.priors import ByName, Flat, Hyperprior, LogNormal, RelevanceGamma, thesis_prior
 from bayesvm.hyper.settle import maximize_evidence
-from bayesvm.hyper.starts import starting_points
+from bayesvm.hyper.shared import SharedObjective
+from bayesvm.hyper.starts import regression_starting_points, starting_points
 from bayesvm.hyper.tie import maximize_untying
 
 __all__ = [
@@ -19,10 +20,12 @@ __all__ = [
     "Maximizer",
     "Maximum",
     "RelevanceGamma",
+    "SharedObjective",
     "StartRecord",
     "Tick",
     "maximize_evidence",
     "maximize_untying",
+    "regression_starting_points",
     "starting_points",
     "thesis_prior",
 ]

@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import joblib
 import numpy as np
@@ -19,10 +20,34 @@ from threadpoolctl import threadpool_limits
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper.ascent import Climb, ClimbStatus, Point, advance, begin
-from bayesvm.hyper.objective import EvidenceObjective
-from bayesvm.typing import Vector
+from bayesvm.inference.base import Evidence
+from bayesvm.typing import Matrix, Vector
 
 logger = logging.getLogger(__name__)
+
+
+class Evaluated(Protocol):
+    """What the maximiser reads of an evaluation: value, gradient, and the evidence with its status and warm start."""
+
+    @property
+    def value(self) -> float: ...  # noqa: D102
+
+    @property
+    def gradient(self) -> Vector: ...  # noqa: D102
+
+    @property
+    def evidence(self) -> Evidence: ...  # noqa: D102
+
+
+class Objective(Protocol):
+    """What can be maximised: a function of theta with its gradient, within bounds."""
+
+    @property
+    def bounds(self) -> Matrix:
+        """Bounds of theta, one row (low, high) per entry."""
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluated:
+        """Return value, gradient and evidence at ``theta``."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +117,9 @@ class Maximizer:
     Parameters
     ----------
     tol : float
-        Predicted gain, in nats, below which a climb has converged.
+        Predicted gain per hyperparameter, in nats, below which a climb has converged. The evidence at the end is then below
+        its local maximum by about ``tol`` times the number of hyperparameters, where half a nat each is the size of what the
+        data leave open.
     max_evaluations : int
         Largest number of evaluations per start.
     n_jobs : int or None
@@ -101,12 +128,12 @@ class Maximizer:
         Called with a :class:`Tick` after every evaluation, possibly from several threads.
     """
 
-    tol: float = 1e-2
+    tol: float = 3e-3
     max_evaluations: int = 500
     n_jobs: int | None = None
     callback: Callable[[Tick], None] | None = None
 
-    def maximize(self, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
+    def maximize(self, objective: Objective, starts: Sequence[Vector]) -> Maximum:
         """Climb from every start and return the best point seen.
 
         Raises
@@ -130,7 +157,7 @@ class Maximizer:
         history = tuple(run.record() for run in runs)
         return Maximum(best.point.theta, best.point.value, best.point.latent, history[best.start].status, history)
 
-    def _rounds(self, objective: EvidenceObjective, runs: list[Run], best: Best) -> None:
+    def _rounds(self, objective: Objective, runs: list[Run], best: Best) -> None:
         """Let all running starts climb, round after round; ``runs`` and ``best`` are kept up to date for an interrupt."""
         alone = joblib.effective_n_jobs(self.n_jobs) == 1
         with (
@@ -214,7 +241,7 @@ class Best:
             return -np.inf if self.point is None else self.point.value
 
 
-def climb_round(objective: EvidenceObjective, run: Run, options: Maximizer, best: Best) -> Run:
+def climb_round(objective: Objective, run: Run, options: Maximizer, best: Best) -> Run:
     """Let a start climb for one round and return it."""
     spent, began = run.evaluations, time.perf_counter()
 
@@ -229,13 +256,13 @@ def climb_round(objective: EvidenceObjective, run: Run, options: Maximizer, best
 
     climb = run.climb or begin(evaluate, run.start, objective.bounds)
     while climb.status is ClimbStatus.RUNNING and spent < run.evaluations + ROUND:
-        climb = advance(evaluate, climb, objective.bounds, options.tol)
+        climb = advance(evaluate, climb, objective.bounds, options.tol * run.start.size)
         if climb.status is ClimbStatus.RUNNING and spent >= options.max_evaluations:
             climb = dataclasses.replace(climb, status=ClimbStatus.LIMIT)
     return Run(run.index, run.start, climb, spent, run.seconds + time.perf_counter() - began)
 
 
-def _evaluate(objective: EvidenceObjective, theta: Vector, latent: Vector | None) -> Point:
+def _evaluate(objective: Objective, theta: Vector, latent: Vector | None) -> Point:
     """Evaluate the objective; a Gram matrix that cannot be factored is a place to turn back from, not the end."""
     try:
         result = objective.evaluate(theta, latent)
@@ -261,7 +288,7 @@ def thinned_out(runs: list[Run], before: list[Run], tol: float) -> list[Run]:
         if run.running and run is not leader:
             gap = leader.point.value - run.point.value
             gain = run.point.value - old_values[run.index]  # inf in the first round
-            if np.max(np.abs(run.point.theta - leader.point.theta)) < 0.05 and gap < 10.0 * tol:
+            if np.max(np.abs(run.point.theta - leader.point.theta)) < 0.05 and gap < 10.0 * tol * run.start.size:
                 new = run.ended(ClimbStatus.MERGED)
             elif gap > max(2.0, 4.0 * gain):
                 new = run.ended(ClimbStatus.ABANDONED)
@@ -269,4 +296,4 @@ def thinned_out(runs: list[Run], before: list[Run], tol: float) -> list[Run]:
     return result
 
 
-__all__ = ["Maximizer", "Maximum", "StartRecord", "Tick"]
+__all__ = ["Evaluated", "Maximizer", "Maximum", "Objective", "StartRecord", "Tick"]

@@ -131,14 +131,15 @@ def thesis_prior(shape: float = 1.0) -> ByName:
     r"""Return the hyperprior of Thesis section 3.2.5.2, for standardised data.
 
     Variance of the stationary part: :math:`\ln\kappa_0 \sim N(-1, 1^2)`; variances of the linear part and of the constant:
-    :math:`N(-3, 3^2)`; relevances: :class:`RelevanceGamma` with the given shape.
+    :math:`N(-3, 3^2)`; relevances: :class:`RelevanceGamma` with the given shape. Parameters of the likelihood are flat.
     """
     return ByName(
         {
+            "likelihood.*": Flat(),
             "*lengthscale*": RelevanceGamma(shape),
             "constant*.variance": LogNormal(-3.0, 3.0),
             "linear*.variance*": LogNormal(-3.0, 3.0),
-            "*.variance": LogNormal(-1.0, 1.0),
+            "*variance": LogNormal(-1.0, 1.0),
         }
     )
 

@@ -2,7 +2,8 @@ r"""Learning one length scale per feature: first one for all, then each on its o
 
 The evidence of a kernel with d length scales has many local optima and is costly to climb from afar. With all of them tied it
 has a handful of parameters and, as a rule, one optimum; the starts climb there. The best end is where the features are set
-free. Nothing can be lost: the tied optimum is a point of the larger space, and the climb only rises from it.
+free, and where features that were switched off on the way are tried once more (:mod:`bayesvm.hyper.awaken`). Nothing can be
+lost: the tied optimum is a point of the larger space, and the climb only rises from it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesvm.hyper.awaken import awaken
 from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.settle import maximize_evidence
@@ -30,11 +32,12 @@ def maximize_untying(maximizer: Maximizer, objective: EvidenceObjective, starts:
         return maximize_evidence(maximizer, objective, starts)
     loose = [start for start in starts if start.size == objective.theta0.size]
     bound = [start for start in starts if start.size == tied.theta0.size]
-    if not bound:
-        return maximize_evidence(maximizer, objective, loose)
-    first = maximize_evidence(maximizer, tied, bound)
-    free = maximize_evidence(maximizer, objective, [*loose, untied(objective, tied.kernel, first.theta)])
-    records = tuple(_untied_record(objective, tied.kernel, record) for record in first.history)
+    records: tuple[StartRecord, ...] = ()
+    if bound:
+        first = maximize_evidence(maximizer, tied, bound)
+        loose.append(untied(objective, tied.kernel, first.theta))
+        records = tuple(_untied_record(objective, tied.kernel, record) for record in first.history)
+    free = awaken(maximizer, objective, maximize_evidence(maximizer, objective, loose))
     return dataclasses.replace(free, history=records + free.history)
 
 

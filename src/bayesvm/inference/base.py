@@ -17,9 +17,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from bayesvm.likelihoods.base import Likelihood
-from bayesvm.linalg import SupportFactor
+from bayesvm.linalg import SignedFactor, SupportFactor
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
+
+#: What a posterior may carry: curvatures that are not negative, or (rarely) of either sign.
+Factor = SupportFactor | SignedFactor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,16 +35,16 @@ class Posterior:
         Training rows with :math:`\alpha_i \ne 0` or :math:`W_i > 0`; prediction touches these only.
     alpha : array
         Coefficients on the support.
-    factor : SupportFactor
-        Factor on the (possibly smaller) set of rows with :math:`W_i > 0`.
+    factor : SupportFactor or SignedFactor
+        Factor on the (possibly smaller) set of rows with :math:`W_i \ne 0`.
     """
 
     support: Indices
     alpha: Vector
-    factor: SupportFactor
+    factor: Factor
 
     @classmethod
-    def of(cls, alpha: Vector, factor: SupportFactor) -> Posterior:
+    def of(cls, alpha: Vector, factor: Factor) -> Posterior:
         """Build from the coefficients of all training points and the factor."""
         used = alpha != 0.0
         used[factor.support] = True
@@ -82,8 +85,9 @@ class Evidence:
         Derivatives in the logarithms of the likelihood's free parameters.
     status : Status
         How the solver inside ended.
-    latent : array, shape (n,)
-        Latent values from which a later call may start (``warm_start``).
+    latent : array, shape (n,) or (2, n)
+        From where a later call may start (``warm_start``): latent values, or for expectation propagation the site
+        parameters.
     n_iter : int
         Factorisations that the solver inside needed.
     """
@@ -113,4 +117,4 @@ class Inference(ABC):
         """Raise :class:`~bayesvm.exceptions.IncompatibleError` if the likelihood cannot be treated."""
 
 
-__all__ = ["Evidence", "Inference", "Posterior"]
+__all__ = ["Evidence", "Factor", "Inference", "Posterior"]

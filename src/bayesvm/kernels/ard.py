@@ -88,9 +88,22 @@ class PerFeature(Leaf):
         """Return one number per feature once the parameter is a vector."""
         return self._relevance() if self._is_vector else None
 
+    def with_relevance(self, feature: int, value: float) -> Self:
+        """Return the kernel with the relevance of one feature set, if it is free and one number per feature."""
+        if not (self._is_vector and self._is_free(self.per_feature)):
+            return self
+        values = self._values.copy()
+        values[feature] = self._of_relevance(value)
+        changes: dict[str, Any] = {self.per_feature: tuple(float(v) for v in values)}
+        return dataclasses.replace(self, **changes)
+
     @abstractmethod
     def _relevance(self) -> Vector:
         """Return how much each feature counts, from the values of the parameter."""
+
+    @abstractmethod
+    def _of_relevance(self, value: float) -> float:
+        """Return the value of the parameter at a given relevance."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ about data and a few about its parameters:
 ``tied()``                the same kernel with one number for all features (the inverse of ``with_ard`` and ``bind``)
 ``matching(other)``       the same kernel with the values of a kernel of the same form, vectors filled from numbers
 ``at_scale(scale)``       the same kernel with its free parameters placed for a start at that scale
+``with_relevance(l, v)``  with ARD, the same kernel with another relevance of feature l
 ``relevance(d)``          with ARD, how much each of the ``d`` features counts (:math:`\kappa_l = 1/\ell_l^2`)
 ========================  ============================================================================================
 
@@ -131,6 +132,10 @@ class Kernel(ABC):
         """
 
     @abstractmethod
+    def with_relevance(self, feature: int, value: float) -> Kernel:
+        """Return the kernel with the relevance of one feature set, in every part with one free parameter per feature."""
+
+    @abstractmethod
     def leaves(self) -> tuple[Kernel, ...]:
         """Return the elementary kernels of which this one is composed, from left to right."""
 
@@ -236,6 +241,10 @@ class Leaf(Parameterized, Kernel):
     def relevance(self, n_features: int) -> Vector | None:
         """Return None: it has no parameter per feature unless a subclass says so."""
         return None
+
+    def with_relevance(self, feature: int, value: float) -> Kernel:
+        """Return the kernel itself: it has no parameter per feature unless a subclass says so."""
+        return self
 
     def _placed(self, scale: Scale) -> Mapping[str, float]:
         """Return the values that fields take at the given scale; fields left out keep theirs."""

@@ -153,6 +153,12 @@ class OnColumns(Wrapper):
         relevance[list(positions)] = inner
         return relevance
 
+    def with_relevance(self, feature: int, value: float) -> Self:
+        """Return the kernel with the relevance of one feature set, if it is among the columns."""
+        if feature not in self.columns:
+            return self
+        return dataclasses.replace(self, kernel=self.kernel.with_relevance(self.columns.index(feature), value))
+
     def _part(self, X: Inputs) -> Inputs:
         return X.columns(self._positions(X.n_features))
 

@@ -92,6 +92,10 @@ class Composite(Kernel):
         parts = [part for child in self.children if (part := child.relevance(n_features)) is not None]
         return np.sum(parts, axis=0) if parts else None
 
+    def with_relevance(self, feature: int, value: float) -> Self:
+        """Return the kernel with the relevance of one feature set in every child."""
+        return self._with_children([child.with_relevance(feature, value) for child in self.children])
+
     def leaves(self) -> tuple[Kernel, ...]:
         """Return the elementary kernels from left to right."""
         return tuple(leaf for child in self.children for leaf in child.leaves())

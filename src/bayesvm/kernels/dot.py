@@ -48,6 +48,9 @@ class Linear(PerFeature):
     def _relevance(self) -> Vector:
         return self._values
 
+    def _of_relevance(self, value: float) -> float:
+        return value
+
     def _placed(self, scale: Scale) -> Mapping[str, float]:
         return {"variance": scale.variance / scale.n_features}
 

@@ -57,6 +57,9 @@ class NeuralNetwork(PerFeature):
     def _relevance(self) -> Vector:
         return self._values
 
+    def _of_relevance(self, value: float) -> float:
+        return value
+
     def _placed(self, scale: Scale) -> Mapping[str, float]:
         return {"variance": scale.variance, "weight_variance": scale.lengthscale**-2.0}
 

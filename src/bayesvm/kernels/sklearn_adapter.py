@@ -135,6 +135,10 @@ class SklearnKernel(Kernel):
         """Return the kernel itself: its parameters have no meaning that is known here."""
         return self
 
+    def with_relevance(self, feature: int, value: float) -> Kernel:
+        """Return the kernel itself: its parameters have no meaning that is known here."""
+        return self
+
     def relevance(self, n_features: int) -> Vector | None:
         """Return None: its parameters have no meaning that is known here."""
         return None

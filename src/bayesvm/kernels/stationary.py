@@ -46,6 +46,9 @@ class Radial(PerFeature):
     def _relevance(self) -> Vector:
         return np.asarray(self._values**-2.0)
 
+    def _of_relevance(self, value: float) -> float:
+        return float(value**-0.5)
+
     def _placed(self, scale: Scale) -> Mapping[str, float]:
         return {"variance": scale.variance, "lengthscale": scale.lengthscale}
 

@@ -17,14 +17,19 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit
 
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.likelihoods.quadrature import check_gaussians, log_gaussian_integral
+from bayesvm.likelihoods.tilted import Tilted, tilted_nodes
 from bayesvm.parameters import Parameterized
 from bayesvm.typing import Matrix, Vector
+
+if TYPE_CHECKING:
+    from bayesvm.likelihoods.noise import NoiseDistribution
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,6 +176,18 @@ class Likelihood(Parameterized, ABC):
         t, var = self._gaussians(y, mean, var)
         return log_gaussian_integral(self.shifted_profile, self.knots, self.domain, t, var, origin=self.origin)
 
+    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
+        r"""Return :math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` with its derivatives in the mean; v must be positive."""
+        nodes = tilted_nodes(self, self.argument(y, mean), var)
+        return nodes.moments(var, self.slope(y))
+
+    def tilted_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
+        """Return the derivatives of the same in the free parameters' logarithms, shape (p, n)."""
+        if self.theta.size == 0:
+            return np.zeros((0, mean.size))
+        nodes = tilted_nodes(self, self.argument(y, mean), var)
+        return -nodes.average(self.profile_theta(self.origin + nodes.x).loss)
+
     def _gaussians(self, y: Vector, mean: Vector, var: Vector) -> tuple[Vector, Vector]:
         """Return the means and variances of t, checked and brought to one shape."""
         y, mean, var = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (y, mean, var)))
@@ -222,10 +239,43 @@ class Regression(Likelihood):
         """Return dt/df = -1."""
         return -np.ones_like(y)
 
+    #: Power of the unit of y in which each positive parameter is measured.
+    powers: ClassVar[Mapping[str, int]] = {}
+
     @property
     @abstractmethod
     def noise_variance(self) -> float:
         """Variance of the noise, the second moment of the density of the residual."""
+
+    @property
+    @abstractmethod
+    def noise_entropy(self) -> float:
+        """Differential entropy of the noise in nats, the mean of the loss."""
+
+    @abstractmethod
+    def log_survival(self, t: Vector) -> Vector:
+        """Return ln P(noise > t) for residuals t >= 0 (elsewhere by symmetry; see :class:`NoiseDistribution`)."""
+
+    def rescaled(self, scale: float) -> Self:
+        """Return the likelihood of ``scale`` times the noise: the same model with y in other units.
+
+        Parameters change by their ``powers`` of the scale, and so do bounds that were set; default bounds stay.
+        """
+        if not 0.0 < scale < np.inf:
+            raise ValueError(f"{type(self).__name__}.rescaled: expected a positive scale, found {scale!r}")
+        factors = {name: float(scale) ** power for name, power in self.powers.items()}
+        values = {name: getattr(self, name) * factor for name, factor in factors.items()}
+        limits = {
+            name: None if pair is None else (pair[0] * factors[name], pair[1] * factors[name])
+            for name, pair in self.limits.items()
+        }
+        return dataclasses.replace(self, limits=limits, **values)  # type: ignore[arg-type]
+
+    def distribution(self, scale: float = 1.0) -> NoiseDistribution:
+        """Return the distribution of ``scale`` times the noise, with the methods of SciPy's distributions."""
+        from bayesvm.likelihoods.noise import NoiseDistribution
+
+        return NoiseDistribution(self.rescaled(scale))
 
 
 __all__ = ["Classification", "Derivatives", "Likelihood", "Regression", "ThetaDerivatives", "Traits"]

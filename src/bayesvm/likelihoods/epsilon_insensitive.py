@@ -34,6 +34,7 @@ class EpsilonInsensitive(Regression):
     """
 
     positive: ClassVar[dict[str, Bounds]] = {"C": (1e-2, 1e5), "epsilon": (1e-4, 1e1)}
+    powers: ClassVar[dict[str, int]] = {"C": -1, "epsilon": 1}
     traits = Traits(smoothness=0, convex=True, normalized=True, sparse=True)
 
     C: float = 10.0
@@ -54,6 +55,17 @@ class EpsilonInsensitive(Regression):
         """Return the second moment of a flat density with exponential tails."""
         k = self.C * self.epsilon
         return (k**3 / 3.0 + k**2 + 2.0 * k + 2.0) / (1.0 + k) / self.C**2
+
+    @property
+    def noise_entropy(self) -> float:
+        """Return ln Z plus the mean of the loss beyond it."""
+        return self.log_mass + 1.0 / (1.0 + self.C * self.epsilon)
+
+    def log_survival(self, t: Vector) -> Vector:
+        """Return the exponential tail, and inside the tube the tail plus a rectangle."""
+        excess = np.asarray(t, dtype=float) - self.epsilon
+        inside = np.log1p(self.C * np.maximum(-excess, 0.0))
+        return np.where(excess > 0.0, -self.C * excess, inside) - np.log(self.C) - self.log_mass
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the loss and its first three derivatives."""

@@ -8,8 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
+from bayesvm.likelihoods.normal import log_ndtr
+from bayesvm.likelihoods.tilted import Tilted
 from bayesvm.parameters import Bounds
-from bayesvm.typing import Vector
+from bayesvm.typing import Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +32,7 @@ class GaussianNoise(Regression):
     """
 
     positive: ClassVar[dict[str, Bounds]] = {"variance": (1e-8, 1e4)}
+    powers: ClassVar[dict[str, int]] = {"variance": 2}
     traits = Traits(smoothness=3, convex=True, normalized=True, sparse=False, quadratic=True)
 
     variance: float = 0.1
@@ -43,6 +46,15 @@ class GaussianNoise(Regression):
     def noise_variance(self) -> float:
         """Return the parameter itself."""
         return self.variance
+
+    @property
+    def noise_entropy(self) -> float:
+        r"""Return :math:`\tfrac12 \ln 2\pi e\sigma^2`."""
+        return float(0.5 * np.log(2.0 * np.pi * self.variance) + 0.5)
+
+    def log_survival(self, t: Vector) -> Vector:
+        """Return the logarithm of the normal tail."""
+        return log_ndtr(-np.asarray(t, dtype=float) / np.sqrt(self.variance))
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the loss and its first three derivatives."""
@@ -61,6 +73,17 @@ class GaussianNoise(Regression):
         t, var = self._gaussians(y, mean, var)
         total = self.variance + var
         return -0.5 * t * (t / total) - 0.5 * np.log(2.0 * np.pi * total)
+
+    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
+        """Return the closed form."""
+        total = self.variance + var
+        return Tilted(self.log_predictive(y, mean, var), (y - mean) / total, -1.0 / total)
+
+    def tilted_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
+        """Return the closed form."""
+        total = self.variance + var
+        row = 0.5 * self.variance / total * ((y - mean) ** 2 / total - 1.0)
+        return row[None] if self.theta.size else np.zeros((0, row.size))
 
 
 __all__ = ["GaussianNoise"]

@@ -44,6 +44,7 @@ class TransitionLoss(Regression):
     """An insensitive loss with a smooth transition; see the module for the formula."""
 
     positive: ClassVar[dict[str, Bounds]] = {"C": (1e-2, 1e5), "epsilon": (1e-4, 1e1)}
+    powers: ClassVar[dict[str, int]] = {"C": -1, "epsilon": 1}
 
     C: float = 10.0
     epsilon: float = 0.1
@@ -67,6 +68,10 @@ class TransitionLoss(Regression):
     def scaled_moment(self, k: float) -> float:
         """Return M(k), half the second moment in units of 1/C."""
 
+    @abstractmethod
+    def scaled_tail(self, p: Vector, k: float) -> Vector:
+        r"""Return :math:`\ln \int e^{-C \ell}` from p in [0, 1] to the end of the zone and beyond, in units of 1/C."""
+
     # -- what follows from it -----------------------------------------------------------------------------------------
     @property
     def knots(self) -> tuple[float, ...]:
@@ -84,6 +89,22 @@ class TransitionLoss(Regression):
         """Return the second moment of the noise."""
         k = self.C * self.epsilon
         return float(self.scaled_moment(k) / self.scaled_mass(k)[0] / self.C**2)
+
+    @property
+    def noise_entropy(self) -> float:
+        r"""Return :math:`\ln Z - \partial \ln Z/\partial \ln C`, the mean of the loss."""
+        mass, change = self.scaled_mass(self.C * self.epsilon)
+        return self.log_mass + 1.0 - change / mass
+
+    def log_survival(self, t: Vector) -> Vector:
+        """Return the logarithm of one minus the distribution function, Thesis (F.1)."""
+        t = np.asarray(t, dtype=float)
+        k = self.C * self.epsilon
+        p = (t / self.epsilon - (1.0 - self.beta)) / (2.0 * self.beta)
+        curved = self.scaled_tail(np.clip(p, 0.0, 1.0), k)
+        flat = np.log(np.exp(self.scaled_tail(np.zeros(()), k)) + np.maximum((1.0 - self.beta) * k - self.C * t, 0.0))
+        tail = np.where(p <= 0.0, flat, np.where(p >= 1.0, -self.C * (t - self.epsilon), curved))
+        return np.asarray(tail - np.log(self.C) - self.log_mass)
 
     def _zones(self, t: Vector) -> tuple[Vector, Mask, Mask, Transition]:
         """Return |t|, whether t lies in a zone (ends included), whether beyond it, and the transition there."""

@@ -31,6 +31,7 @@ class Laplace(Regression):
     """
 
     positive: ClassVar[dict[str, Bounds]] = {"C": (1e-2, 1e5)}
+    powers: ClassVar[dict[str, int]] = {"C": -1}
     traits = Traits(smoothness=0, convex=True, normalized=True, sparse=False)
 
     C: float = 10.0
@@ -44,6 +45,15 @@ class Laplace(Regression):
     def noise_variance(self) -> float:
         """Return 2/C^2."""
         return 2.0 / self.C**2
+
+    @property
+    def noise_entropy(self) -> float:
+        """Return 1 + ln(2/C)."""
+        return float(1.0 + np.log(2.0 / self.C))
+
+    def log_survival(self, t: Vector) -> Vector:
+        """Return the exponential tail."""
+        return -self.C * np.asarray(t, dtype=float) - np.log(2.0)
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the loss and its first three derivatives."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
 from bayesvm.likelihoods.normal import hazard, log_ndtr
+from bayesvm.likelihoods.tilted import Tilted
 from bayesvm.typing import Vector
 
 #: Margins below -TAIL use the continued fraction, which has converged to the last bit after DEPTH terms there.
@@ -57,6 +58,12 @@ class Probit(Classification):
         """Return the closed form."""
         t, var = self._gaussians(y, mean, var)
         return log_ndtr(t / np.sqrt(1.0 + var))
+
+    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
+        """Return the closed form."""
+        scale = np.sqrt(1.0 + var)
+        d = self.profile(self.argument(y, mean) / scale)
+        return Tilted(-d.loss, -self.slope(y) * d.gradient / scale, -d.curvature / scale**2)
 
 
 def _tail(a: Vector) -> tuple[Vector, Vector]:

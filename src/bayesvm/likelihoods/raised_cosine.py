@@ -8,7 +8,8 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
 from bayesvm.likelihoods.series import y_minus_sin
-from bayesvm.typing import Vector
+from bayesvm.likelihoods.tilted import FixedNodes, Tilted, step_tilted
+from bayesvm.typing import Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,10 @@ class RaisedCosine(Classification):
         x = np.asarray(x, dtype=float)
         return _profile(x, 2.0 - x)
 
+    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
+        """Return the normalisers by integrals over (-1, 1)."""
+        return step_tilted(self, _FIXED, self.argument(y, mean), var, self.slope(y))
+
 
 def _profile(x: Vector, q: Vector) -> Derivatives:
     """Return the profile from the distances x to the edge t = -1 and q to the flat part t = 1."""
@@ -71,5 +76,12 @@ def _profile(x: Vector, q: Vector) -> Derivatives:
         np.where(curved, 3.0 * r1 * r2 - r3 - 2.0 * r1**3, 0.0),
     )
 
+
+def _step(t: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the probability and its slope for t in (-1, 1)."""
+    return y_minus_sin(np.pi * (1.0 + t)) / (2.0 * np.pi), np.cos(0.5 * np.pi * t) ** 2
+
+
+_FIXED = FixedNodes.of(_step)
 
 __all__ = ["RaisedCosine"]

@@ -89,5 +89,20 @@ class SmoothInsensitive(TransitionLoss):
         zone = 2.0 * q * float(np.sum(weight * (flat + 2.0 * q * p) ** 2))
         return flat**3 / 3.0 + zone + (outer**2 + 2.0 * outer + 2.0) * float(np.exp(-q))
 
+    def scaled_tail(self, p: Vector, k: float) -> Vector:
+        r"""Return the rest of the zone by Gauss-Legendre quadrature and the exponential tail.
+
+        The rule covers what matters: beyond p the exponent falls by at least 40 within :math:`40/(2 q S(p))`, and within
+        :math:`(40/q)^{1/4}`.
+        """
+        q = self.beta * k
+        s = self.transition(p)
+        reach = np.minimum(40.0 / np.maximum(2.0 * q * s.slope, 1e-300), (40.0 / q) ** 0.25)
+        half = 0.5 * np.minimum(1.0 - p, reach)
+        at = p[..., None] + half[..., None] * (1.0 + _NODES)
+        fall = np.exp(2.0 * q * (s.area[..., None] - self.transition(np.minimum(at, 1.0)).area))
+        zone = 2.0 * q * half * np.sum(_WEIGHTS * fall, axis=-1)
+        return np.asarray(np.log(zone + np.exp(2.0 * q * (s.area - 0.5))) - 2.0 * q * s.area)
+
 
 __all__ = ["SmoothInsensitive"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.special import erf
+from scipy.special import erf, erfcx
 
 from bayesvm.likelihoods.base import Traits
 from bayesvm.likelihoods.insensitive import Transition, TransitionLoss, check_beta
@@ -35,6 +35,14 @@ class QuadraticTransition(TransitionLoss):
         bell = float(np.sqrt(np.pi * q) * erf(np.sqrt(q)))
         tail = (flat**2 + 2.0 * (1.0 + self.beta) * k + 2.0) * float(np.exp(-q))
         return flat**3 / 3.0 + bell * (2.0 * q + flat**2) + 4.0 * flat * q + tail
+
+    def scaled_tail(self, p: Vector, k: float) -> Vector:
+        """Return the rest of the bell and the exponential tail, with the value of the bell at p set apart."""
+        q = self.beta * k
+        root = float(np.sqrt(q))
+        fall = np.exp(-q * (1.0 - p * p))
+        bell = np.sqrt(np.pi) * root * (erfcx(root * p) - fall * erfcx(root))
+        return np.asarray(np.log(bell + fall) - q * p * p)
 
 
 @dataclasses.dataclass(frozen=True)

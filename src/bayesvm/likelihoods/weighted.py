@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Likelihood, ThetaDerivatives, Traits
+from bayesvm.likelihoods.tilted import Tilted, tilted_nodes
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector
 
@@ -114,6 +115,20 @@ class Weighted(Likelihood):
     def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
         """Return the prediction of the inner likelihood."""
         return self.likelihood.log_predictive(y, mean, var)
+
+    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
+        """Return the normalisers with the weighted likelihood: what inference needs, other than a prediction."""
+        if np.all(self._check(mean.size) == 1.0):
+            return self.likelihood.tilted(y, mean, var)
+        nodes = tilted_nodes(self.likelihood, self.argument(y, mean), var, self._w)
+        return nodes.moments(var, self.slope(y))
+
+    def tilted_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
+        """Return the derivatives of the weighted normalisers in the free parameters' logarithms."""
+        if self.theta.size == 0:
+            return np.zeros((0, mean.size))
+        nodes = tilted_nodes(self.likelihood, self.argument(y, mean), var, self._check(mean.size))
+        return -self._w * nodes.average(self.likelihood.profile_theta(self.origin + nodes.x).loss)
 
     # -- parameters ---------------------------------------------------------------------------------------------------
     @property

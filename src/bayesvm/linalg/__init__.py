@@ -1,6 +1,8 @@
 """The only place with LAPACK calls: Cholesky with a jitter policy, and the factor on the support."""
 
 from bayesvm.linalg.cholesky import Cholesky, cholesky
+from bayesvm.linalg.least_squares import least_squares
+from bayesvm.linalg.signed import SignedFactor
 from bayesvm.linalg.support import SupportFactor
 
-__all__ = ["Cholesky", "SupportFactor", "cholesky"]
+__all__ = ["Cholesky", "SignedFactor", "SupportFactor", "cholesky", "least_squares"]

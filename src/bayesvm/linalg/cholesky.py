@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.typing import Matrix
+from bayesvm.typing import Matrix, Vector
 
 #: Smallest and largest jitter, relative to the mean diagonal.
 JITTER_FIRST = 1e-14
@@ -60,6 +60,13 @@ class Cholesky:
         x, _ = lapack.dtrtrs(self.L, b, lower=1)
         return np.asarray(x)
 
+    def back_solve(self, b: Matrix) -> Matrix:
+        r"""Return :math:`L^{-\top} b` for a vector or a matrix."""
+        if self.L.shape[0] == 0:
+            return np.zeros_like(b)
+        x, _ = lapack.dtrtrs(self.L, b, lower=1, trans=1)
+        return np.asarray(x)
+
     def lower(self) -> Matrix:
         """Return L with zeros above the diagonal."""
         return np.tril(self.L)
@@ -70,6 +77,19 @@ class Cholesky:
             return np.zeros_like(self.L)
         inverse, _ = lapack.dpotri(self.L, lower=1)
         return symmetric(inverse)
+
+    def inverse_diagonal(self) -> Vector:
+        r"""Return the diagonal of :math:`A^{-1}`: squared norms of the columns of :math:`L^{-1}`, half the cost of the inverse."""
+        n = self.L.shape[0]
+        if n == 0:
+            return np.zeros(0)
+        inverse, _ = lapack.dtrtri(self.L, lower=1)
+        diagonal = np.empty(n)
+        for start in range(0, n, 128):  # in blocks: what stands above the diagonal is meaningless
+            stop = min(start + 128, n)
+            corner, below = np.tril(inverse[start:stop, start:stop]), inverse[stop:, start:stop]
+            diagonal[start:stop] = np.einsum("ij,ij->j", corner, corner) + np.einsum("ij,ij->j", below, below)
+        return diagonal
 
 
 def symmetric(A: Matrix) -> Matrix:

@@ -47,6 +47,11 @@ class SupportFactor:
             support, root, cholesky(block, overwrite=True, what="I + W^1/2 K W^1/2 (is the kernel positive definite?)")
         )
 
+    @property
+    def curvature(self) -> Vector:
+        """Return W on the support."""
+        return np.asarray(self.root**2)
+
     def log_det(self) -> float:
         r"""Return :math:`\ln |B| = \ln |I + K W|`."""
         return self.B.log_det()
@@ -68,6 +73,10 @@ class SupportFactor:
         R *= self.root[:, None]
         R *= self.root[None, :]
         return R, diagonal
+
+    def matrix(self) -> Matrix:
+        """Return R."""
+        return self.inverse()[0]
 
     def variances(self, K: Matrix, inverse_diagonal: Vector) -> Vector:
         r"""Return the posterior variances :math:`[(K^{-1} + W)^{-1}]_{mm}` on the support.

@@ -25,6 +25,7 @@ class Status(enum.Enum):
 
     CONVERGED = "converged: the optimality conditions hold to the tolerance"
     STALLED = "stalled: rounding errors prevent a further decrease of the objective"
+    OSCILLATES = "oscillates: the updates do not settle even with the heaviest damping"
     MAX_ITER = "stopped at the maximal number of iterations before the tolerance was met"
 
     @property

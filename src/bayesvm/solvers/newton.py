@@ -4,7 +4,7 @@ With the residual :math:`r = \alpha + \ell'(f)`, :math:`f = K \alpha`, the Newto
 
 .. math:: \Delta\alpha = -(I + W K)^{-1} r = -(r - R K r), \qquad W = \ell''(f), \quad R = (K + W^{-1})^{-1},
 
-where R lives on the points with curvature (:class:`~bayesvm.linalg.support.SupportFactor`). Armijo backtracking on
+where R lives on the points with curvature (:class:`~bayesvm.linalg.support.SupportFactor`). A line search on the convex
 :math:`S(f)` makes it global; a step to an infinite loss is rejected like any other step that does not decrease S.
 
 Three things keep the number of factorisations small.
@@ -70,7 +70,7 @@ class Newton(Solver):
     def solve(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> MAPResult:
         """Return the mode; see :meth:`bayesvm.solvers.base.Solver.solve`."""
         self.check(likelihood)
-        point, n_iter = _start(K, y, likelihood, warm_start)
+        point, n_iter = _start(K, y, likelihood, warm_start, self.tol)
         kkt = point.kkt
         status = Status.CONVERGED
         while kkt > self.tol:
@@ -106,7 +106,9 @@ def _point(y: Vector, likelihood: Likelihood, alpha: Vector, f: Vector) -> _Poin
     return _Point(alpha, f, float(0.5 * (alpha @ f) + np.sum(d.loss)), d)
 
 
-def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None) -> tuple[_Point, int]:
+def _start(
+    K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None, tol: float
+) -> tuple[_Point, int]:
     """Return the first iterate and the number of factorisations spent on it."""
     zero = _point(y, likelihood, np.zeros_like(y), np.zeros_like(y))
     if warm_start is None:
@@ -121,39 +123,58 @@ def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | No
     for shrink in (1.0, 0.9, 0.7, 0.5, 0.25):
         point = _point(y, likelihood, shrink * alpha, shrink * f)
         if point.objective < zero.objective:
-            return point, 1
+            return _chord_steps(K, y, likelihood, point, factor, tol), 1
     return zero, 1
 
 
 def _line_search(
     K: Matrix, y: Vector, likelihood: Likelihood, point: _Point, direction: Vector
 ) -> tuple[_Point | None, bool]:
-    """Backtrack along the direction; return the new point (None if there is none) and whether the full step was taken."""
+    """Return a lower point along the direction (None if there is none) and whether it is the full step.
+
+    The full step is taken if it lowers S enough. Otherwise the minimum of S along the direction, a convex function of one
+    number, is bracketed by the sign of its slope, first by factors of ten: with a large Gram matrix and a loss that is
+    straight almost everywhere the full step can be too long by many orders of magnitude. Costs no product with K.
+    """
     Kd = times(K, direction)
     slope = float(point.residual @ Kd)  # dS/dt at t = 0
     rounding = 1e-14 * (1.0 + abs(point.objective))
-    t = 1.0
-    while t > 1e-10:
+    t, low, high = 1.0, 0.0, 1.0
+    best: _Point | None = None
+    for _ in range(LINE_STEPS):
         new = _point(y, likelihood, point.alpha + t * direction, point.f + t * Kd)
+        ahead = float(new.residual @ Kd) if np.isfinite(new.objective) else np.inf
         if new.objective <= point.objective + 1e-4 * t * slope + rounding and (
             new.objective < point.objective - rounding or new.kkt < point.kkt
         ):
-            return new, t == 1.0
-        t *= 0.5
-    return None, False
+            best = new
+            if t == 1.0 or abs(ahead) <= 0.1 * abs(slope):
+                break
+        low, high = (t, high) if ahead < 0.0 else (low, t)
+        if low >= high:
+            break
+        t = 0.1 * high if low == 0.0 else float(np.sqrt(low * high)) if low < 0.1 * high else 0.5 * (low + high)
+    return best, t == 1.0
 
 
 def _chord_steps(
     K: Matrix, y: Vector, likelihood: Likelihood, point: _Point, factor: SupportFactor, tol: float
 ) -> _Point:
-    """Repeat steps with the factor at hand while each divides the residual by ten or more."""
-    while tol < point.kkt < 1e-2:
+    """Repeat steps with the factor at hand while each divides the residual by CHORD_GAIN or more."""
+    while tol < point.kkt < CHORD_FROM:
         direction = _newton_direction(K, factor, point.residual)
         new = _point(y, likelihood, point.alpha + direction, point.f + times(K, direction))
-        if not new.kkt < 0.1 * point.kkt:
+        if not CHORD_GAIN * new.kkt < point.kkt:
             break
         point = new
     return point
 
+
+#: Largest number of points that a line search looks at.
+LINE_STEPS = 50
+
+#: A chord step costs about a third of a Newton step: it pays from this residual on, if it divides it by this much.
+CHORD_FROM = 0.1
+CHORD_GAIN = 5.0
 
 __all__ = ["Newton", "times"]

@@ -1,0 +1,55 @@
+"""Standardised targets: zero mean and unit variance per output, with the way back to the user's units."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.estimators._standardize import weighted_moments
+from bayesvm.likelihoods.base import Regression
+from bayesvm.typing import Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class TargetScale:
+    """The map y -> (y - shift) / scale, one pair of numbers per output.
+
+    Attributes
+    ----------
+    shift, scale : array, shape (m,)
+        Means and standard deviations (divisor n); an output that is constant up to rounding has scale 1.
+    """
+
+    shift: Vector
+    scale: Vector
+
+    @classmethod
+    def of(cls, Y: Matrix, weights: Vector | None = None) -> TargetScale:
+        """Learn the map from the rows of Y, each counted as often as its weight says."""
+        origin = Y[0].copy()  # moments about a row of the data: a huge offset costs no digits
+        shift, var = weighted_moments(Y - origin, weights)
+        rounding = 8.0 * np.finfo(float).eps * np.max(np.abs(Y), axis=0)
+        scale = np.sqrt(var)
+        return cls(origin + shift, np.where(scale > rounding, scale, 1.0))
+
+    @classmethod
+    def identity(cls, m: int) -> TargetScale:
+        """Return the map that changes nothing."""
+        return cls(np.zeros(m), np.ones(m))
+
+    def inner(self, Y: Matrix) -> Matrix:
+        """Return targets in the units used inside."""
+        return np.asarray((Y - self.shift) / self.scale)
+
+    def outer(self, Y: Matrix) -> Matrix:
+        """Return targets in the user's units."""
+        return np.asarray(self.shift + self.scale * Y)
+
+    def theta_shift(self, k: int, n_kernel: int, likelihood: Regression) -> Vector:
+        """Return what to add to theta (kernel, then likelihood) of output k to have it in the user's units."""
+        powers = [likelihood.powers[name] for name in likelihood.names]
+        return np.concatenate([np.zeros(n_kernel), np.log(self.scale[k]) * np.asarray(powers, dtype=float)])
+
+
+__all__ = ["TargetScale"]

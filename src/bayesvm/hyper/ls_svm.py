@@ -1,0 +1,196 @@
+r"""Learning the kernel of a least-squares machine: level 3 of VanGestel2002 as an objective, and how it is climbed.
+
+Steps 2 to 4 of section 6.1: the starts climb on level 2 as a function of the kernel and of gamma together, which needs one Cholesky factor
+per step (:mod:`bayesvm.inference.ls_svm.joint`); the best end is where the evidence of level 3 itself, with gamma at its
+optimum for every kernel, is climbed. With one length scale per feature the starts climb with the scales tied.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
+from bayesvm.hyper.priors import Flat, Hyperprior
+from bayesvm.inference.base import Evidence
+from bayesvm.inference.ls_svm import RELATIVE, Design, LevelTwo, Spectrum, joint_evidence, level3
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.typing import Matrix, Vector
+
+logger = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class LevelsEvaluation:
+    """What one evaluation of level 3 gives.
+
+    Attributes
+    ----------
+    theta : array
+        Where.
+    value, gradient : float, array
+        Log evidence plus log hyperprior, and its derivative.
+    evidence : Evidence
+        (5.3) with its cotangent.
+    spectrum, found : Spectrum, LevelTwo
+        Eigenpairs and hyperparameters at this kernel.
+    """
+
+    theta: Vector
+    value: float
+    gradient: Vector
+    evidence: Evidence
+    spectrum: Spectrum
+    found: LevelTwo
+
+
+@dataclasses.dataclass(frozen=True)
+class JointEvaluation:
+    """What one evaluation of level 2 gives: where, value, gradient, and the evidence."""
+
+    theta: Vector
+    value: float
+    gradient: Vector
+    evidence: Evidence
+
+
+@dataclasses.dataclass(frozen=True)
+class LevelsObjective:
+    """Log evidence of level 3 plus log hyperprior, as a function of the logarithms of the kernel's parameters.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Bound to the data; its parameters are ``theta0``.
+    X : Inputs
+        Training inputs.
+    y : array, shape (n, q)
+        Targets, one column per output.
+    design : Design
+        Weights and bias.
+    prior : Hyperprior
+        Density of theta.
+    """
+
+    kernel: Kernel
+    X: Inputs
+    y: Matrix
+    design: Design
+    prior: Hyperprior = dataclasses.field(default_factory=Flat)
+
+    @property
+    def theta0(self) -> Vector:
+        """Parameters of the given kernel."""
+        return self.kernel.theta
+
+    @property
+    def bounds(self) -> Matrix:
+        """Bounds of theta, one row (low, high) per entry."""
+        return self.kernel.bounds
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name per entry of theta."""
+        return self.kernel.names
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> LevelsEvaluation:
+        """Return value, gradient and the three levels at ``theta``; a warm start has no effect."""
+        theta = np.asarray(theta, dtype=float)
+        kernel = self.kernel.with_theta(theta)
+        spectrum, found, evidence = level3(kernel.gram(self.X), self.y, self.design)
+        log_prior, slope = self.prior.log_density(theta, self.names)
+        gradient = kernel.pullback(self.X, evidence.dK) + slope
+        return LevelsEvaluation(theta, evidence.value + log_prior, gradient, evidence, spectrum, found)
+
+
+@dataclasses.dataclass(frozen=True)
+class JointObjective:
+    """Level 2 plus log hyperprior as a function of the kernel's parameters and of gamma, relative to the kernel, together.
+
+    Parameters
+    ----------
+    levels : LevelsObjective
+        The problem.
+    """
+
+    levels: LevelsObjective
+
+    @property
+    def bounds(self) -> Matrix:
+        """Bounds of (theta, relative logarithm of gamma)."""
+        return np.vstack([self.levels.bounds, RELATIVE])
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> JointEvaluation:
+        """Return value and gradient; a warm start has no effect."""
+        levels, own = self.levels, np.asarray(theta[:-1], dtype=float)
+        kernel = levels.kernel.with_theta(own)
+        evidence = joint_evidence(kernel.gram(levels.X), levels.y, levels.design, float(theta[-1]))
+        log_prior, slope = levels.prior.log_density(own, levels.names)
+        gradient = np.append(kernel.pullback(levels.X, evidence.dK) + slope, evidence.dphi)
+        return JointEvaluation(theta, evidence.value + log_prior, gradient, evidence)
+
+
+def maximize_levels(maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector]) -> Maximum:
+    """Maximise the evidence of level 3 from the given starts.
+
+    The history holds the climbs on level 2 first (their values lack the Occam factor), then that on level 3.
+
+    Parameters
+    ----------
+    maximizer : Maximizer
+        Options of the climbs.
+    objective : LevelsObjective
+        What is maximised.
+    starts : sequence of arrays
+        Each a theta of the kernel, or of the kernel with its features tied.
+    """
+    tied = dataclasses.replace(objective, kernel=objective.kernel.tied())
+    size = objective.theta0.size
+    loose = [start for start in starts if start.size == size]
+    bound = [start for start in starts if start.size != size]
+    records: list[StartRecord] = []
+    if bound:
+        settled = _settle(maximizer, tied, bound)
+        records += [_untied(objective, tied, record) for record in settled.history]
+        loose.append(_free(objective, tied, settled.theta))
+    elif len(loose) == 1:
+        return _level3(maximizer, objective, loose, loose)
+    settled = _settle(maximizer, objective, loose)
+    final = _level3(maximizer, objective, [settled.theta], loose)
+    return dataclasses.replace(final, history=(*records, *settled.history, *final.history))
+
+
+def _settle(maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector]) -> Maximum:
+    """Climb on level 2 with gamma, and return the result without gamma."""
+    found = maximizer.maximize(JointObjective(objective), [np.append(start, 0.0) for start in starts])
+    history = tuple(dataclasses.replace(r, start=r.start[:-1], end=r.end[:-1]) for r in found.history)
+    return dataclasses.replace(found, theta=found.theta[:-1], history=history)
+
+
+def _level3(
+    maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector], fallback: Sequence[Vector]
+) -> Maximum:
+    """Climb on level 3; where the centred Gram matrix is indefinite at the starts, from those of level 2."""
+    try:
+        return maximizer.maximize(objective, starts)
+    except NotPositiveDefiniteError as error:
+        logger.info("level 3 cannot begin where level 2 ended: %s", error)
+        return maximizer.maximize(objective, fallback)
+
+
+def _free(objective: LevelsObjective, tied: LevelsObjective, theta: Vector) -> Vector:
+    """Return the point of the larger space that a theta of the tied kernel stands for."""
+    return objective.kernel.matching(tied.kernel.with_theta(theta)).theta
+
+
+def _untied(objective: LevelsObjective, tied: LevelsObjective, record: StartRecord) -> StartRecord:
+    start, end = (_free(objective, tied, theta) for theta in (record.start, record.end))
+    return dataclasses.replace(record, start=start, end=end)
+
+
+__all__ = ["JointObjective", "LevelsEvaluation", "LevelsObjective", "maximize_levels"]

@@ -1,0 +1,99 @@
+r"""Marginals at the training points, and what they would be without each point's own term (leave-one-out).
+
+For any posterior of the shared form, with the diagonal v of :math:`V = (K^{-1} + W)^{-1}`, taking away the Gaussian term
+:math:`\exp(\nu_i f_i - \tfrac12 W_i f_i^2)`, :math:`\nu = \alpha + W m`, of point i leaves the *cavity*
+
+.. math:: v_{-i} = \frac{v_i}{1 - v_i W_i}, \qquad m_{-i} = m_i - v_{-i}\, \alpha_i .
+
+For expectation propagation this is the cavity of its fixed point; for Laplace and variational posteriors it is the posterior of the
+other points with their terms unchanged, the analogous approximation. For Gaussian noise it is exact. On the support
+:math:`1 - v_i W_i = (B^{-1})_{ii}`, which does not cancel.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.inference.base import Factor, Posterior
+from bayesvm.linalg import SignedFactor, SupportFactor
+from bayesvm.solvers.newton import times
+from bayesvm.typing import Matrix, Vector
+
+#: Least variance, relative to the largest prior variance: a point with none carries no information.
+FLOOR = 1e-15
+
+
+@dataclasses.dataclass(frozen=True)
+class Marginals:
+    """Posterior marginals at all training points.
+
+    Attributes
+    ----------
+    mean, var : arrays, shape (n,)
+        Of the latent values.
+    alpha : array, shape (n,)
+        Coefficients, zero off the support.
+    rest : array, shape (n,)
+        1 - v W: the precision of the cavity over the precision of the marginal.
+    """
+
+    mean: Vector
+    var: Vector
+    alpha: Vector
+    rest: Vector
+
+    @property
+    def cavity_var(self) -> Vector:
+        """Variance of each latent value given the other points."""
+        return self.var / self.rest
+
+    @property
+    def cavity_mean(self) -> Vector:
+        """Mean of each latent value given the other points."""
+        return self.mean - self.cavity_var * self.alpha
+
+    @classmethod
+    def of(cls, K: Matrix, alpha: Vector, factor: Factor) -> Marginals:
+        """Compute them from the coefficients of all training points and the factor."""
+        floor = FLOOR * float(np.max(np.diagonal(K)))
+        var, rest = _signed(K, factor) if isinstance(factor, SignedFactor) else _plain(K, factor)
+        return cls(times(K, alpha), np.maximum(var, floor), alpha, rest)
+
+
+def leave_one_out(K: Matrix, posterior: Posterior) -> Marginals:
+    """Return the marginals of a posterior, from which the cavities follow."""
+    alpha = np.zeros(K.shape[0])
+    alpha[posterior.support] = posterior.alpha
+    return Marginals.of(K, alpha, posterior.factor)
+
+
+def _plain(K: Matrix, factor: SupportFactor) -> tuple[Vector, Vector]:
+    """Return the variances and 1 - v W of all points."""
+    M = factor.support
+    prior = np.diagonal(K)
+    off = np.ones(prior.size, dtype=bool)
+    off[M] = False
+    others = np.flatnonzero(off)
+    var, rest = np.empty(prior.size), np.ones(prior.size)
+    diagonal = factor.B.inverse_diagonal()
+    var[M] = factor.variances(K, diagonal)
+    rest[M] = diagonal
+    if others.size:
+        var[others] = prior[others] - factor.explained(K[np.ix_(M, others)])
+    return var, rest
+
+
+def _signed(K: Matrix, factor: SignedFactor) -> tuple[Vector, Vector]:
+    """Return the same when some curvatures are negative."""
+    var, rest = _plain(K, factor.positive)
+    # V = V_P + (K U) (K U)': U carries the negative rows already
+    lowered = K[:, factor.support] @ factor.U
+    change = np.einsum("ij,ij->i", lowered, lowered)
+    W = np.zeros(var.size)
+    W[factor.support] = factor.curvature
+    return var + change, np.where(W > 0.0, rest, 1.0 - W * var) - W * change
+
+
+__all__ = ["Marginals", "leave_one_out"]

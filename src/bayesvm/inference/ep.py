@@ -1,0 +1,212 @@
+r"""Expectation propagation (Minka2001; Opper2000; RasmussenWilliams2006 section 3.6).
+
+Each likelihood term is replaced by a Gaussian *site* :math:`\exp(\nu_i f_i - \tfrac12 \tau_i f_i^2)`. With the cavity
+:math:`\mathcal N(m_{-i}, v_{-i})` (the posterior marginal without its own site, :mod:`bayesvm.inference.cavities`) and
+:math:`Z_i(m) = \int p(y_i|f)\, \mathcal N(f; m, v_{-i})\, df`, the site is set so that the marginal has the moments of the tilted
+distribution: with :math:`g = \partial_m \ln Z_i` and :math:`h = \partial_m^2 \ln Z_i` at the cavity's mean,
+
+.. math:: \tau_i = \frac{-h}{1 + v_{-i} h}, \qquad \nu_i = \frac{g - m_{-i} h}{1 + v_{-i} h} .
+
+At the fixed point
+
+.. math:: \ln Z = \sum_i \ln Z_i + \tfrac12 \nu^\top m - \tfrac12 \ln |I + K T|
+          - \sum_i \ln \int \mathcal N(f; m_{-i}, v_{-i})\, e^{\nu_i f - \tau_i f^2/2}\, df
+
+is stationary in all sites, so that only its explicit derivatives remain:
+
+.. math:: \frac{\partial \ln Z}{\partial K} = \tfrac12 \alpha \alpha^\top - \tfrac12 R, \qquad
+          \frac{\partial \ln Z}{\partial \phi} = \sum_i \partial_\phi \ln Z_i, \qquad \alpha = \nu - T m .
+
+All sites are updated at the same time, one factorisation per sweep. A sweep is a Newton step for the means with variances one sweep
+old; what converges slowly is the variances. So sweeps are damped while they overshoot, and mixed (:mod:`bayesvm.inference.mixing`)
+once they contract. Sites too weak to matter are dropped from the factor, which keeps it small for sparse likelihoods; because of
+the stationarity a dropped site of size :math:`\varepsilon` moves the evidence by :math:`\varepsilon^2` only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.inference.base import Evidence, Factor, Inference, Posterior
+from bayesvm.inference.cavities import Marginals
+from bayesvm.inference.mixing import AndersonMixer
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.likelihoods.tilted import Tilted
+from bayesvm.linalg import SignedFactor, SupportFactor
+from bayesvm.solvers.base import Status
+from bayesvm.solvers.newton import Newton, times
+from bayesvm.typing import Matrix, Vector
+
+#: Residual below which sweeps are mixed.
+CONTRACTING = 0.5
+#: Earlier sweeps that mixing looks at.
+DEPTH = 5
+#: Heaviest damping.
+SMALLEST_STEP = 0.02
+#: Sweeps without a new smallest residual after which the iteration has stalled or oscillates.
+PATIENCE = 25
+#: Residual below which a lack of progress is put down to rounding.
+ROUNDING = 1e-5
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sweep:
+    """Everything that follows from given sites: the state of the iteration.
+
+    Attributes
+    ----------
+    sites : array, shape (2, n)
+        :math:`\\tau` and :math:`\\nu`.
+    factor, marginals, tilted : Factor, Marginals, Tilted
+        The posterior with these sites, and the tilted normalisers at its cavities.
+    image : array, shape (2, n)
+        The sites that match the moments.
+    residual : float
+        Largest mismatch of a mean (in standard deviations) or of a variance (relative).
+    """
+
+    sites: Matrix
+    factor: Factor
+    marginals: Marginals
+    tilted: Tilted
+    image: Matrix
+    residual: float
+
+
+@dataclasses.dataclass(frozen=True)
+class EP(Inference):
+    """Expectation propagation with parallel updates.
+
+    Parameters
+    ----------
+    tol : float
+        Mismatch of moments (means in standard deviations, variances relative) at which the fixed point counts as found.
+    max_iter : int
+        Largest number of sweeps, each with one factorisation.
+    drop : float
+        Sites that change mean and variance by less than this, relative to the cavity, are left out of the factor.
+    """
+
+    tol: float = 1e-7
+    max_iter: int = 200
+    drop: float = 1e-8
+
+    def check(self, likelihood: Likelihood) -> None:
+        """Refuse nothing: every likelihood of this library has a tilted distribution with finite moments."""
+
+    def infer(
+        self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
+    ) -> tuple[Posterior, Evidence]:
+        """Return posterior and evidence; ``warm_start`` may also be latent values, as Laplace's method leaves them."""
+        self.check(likelihood)
+        sites = _start(K, y, likelihood, warm_start)
+        sweep, status, n_iter = self._iterate(K, y, likelihood, sites)
+        q, M = sweep.marginals, sweep.factor.support
+        terms = _terms(sweep)
+        R = sweep.factor.matrix()
+        dK = np.outer(q.alpha[M], 0.5 * q.alpha[M])
+        R *= 0.5
+        dK -= R
+        dphi = np.sum(likelihood.tilted_theta(y, q.cavity_mean, q.cavity_var), axis=1)
+        posterior = Posterior.of(q.alpha.copy(), sweep.factor)
+        return posterior, Evidence(sum(terms.values()), terms, M, dK, dphi, status, sweep.sites, n_iter)
+
+    def _iterate(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix) -> tuple[_Sweep, Status, int]:
+        """Sweep until the moments match; return the last sweep, how it ended and how many there were."""
+        sweep = self._sweep(K, y, likelihood, sites)
+        best, since, step = sweep.residual, 0, 1.0
+        mixer = AndersonMixer(DEPTH)
+        scale = np.stack([sweep.marginals.var, np.sqrt(sweep.marginals.var)])
+        for n_iter in range(1, self.max_iter + 1):
+            if sweep.residual <= self.tol:
+                return sweep, Status.CONVERGED, n_iter
+            if since > PATIENCE and step <= SMALLEST_STEP:
+                return sweep, Status.STALLED if best < ROUNDING else Status.OSCILLATES, n_iter
+            if sweep.residual < CONTRACTING and step > 0.5:
+                mixed = mixer.next((scale * sweep.sites).ravel(), (scale * sweep.image).ravel())
+                target = _admissible(mixed.reshape(2, -1) / scale, sweep, likelihood.traits.convex)
+            else:
+                mixer.forget()
+                target = sweep.sites + step * (sweep.image - sweep.sites)
+            new = self._proper(K, y, likelihood, sweep, target)
+            if new.residual > sweep.residual:
+                step = max(0.6 * step, SMALLEST_STEP)
+            elif n_iter % 4 == 0:
+                step = min(1.0, 1.25 * step)
+            since = 0 if new.residual < best else since + 1
+            best = min(best, new.residual)
+            sweep = new
+        return sweep, Status.MAX_ITER, self.max_iter
+
+    def _proper(self, K: Matrix, y: Vector, likelihood: Likelihood, sweep: _Sweep, target: Matrix) -> _Sweep:
+        """Return the sweep at the target, or nearer to the last one if negative precisions leave no posterior there."""
+        for _ in range(20):
+            try:
+                return self._sweep(K, y, likelihood, target)
+            except NotPositiveDefiniteError:
+                if np.all(target[0] >= 0.0):
+                    raise
+                target = 0.5 * (target + sweep.sites)
+        return sweep
+
+    def _sweep(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix) -> _Sweep:
+        """Compute the posterior with the given sites and the sites that match its cavities."""
+        tau, nu = sites
+        factor: Factor = SupportFactor.of(K, tau) if np.all(tau >= 0.0) else SignedFactor.of(K, tau)
+        M = factor.support
+        alpha = nu.copy()
+        alpha[M] -= factor.apply(times(K, nu)[M])
+        q = Marginals.of(K, alpha, factor)
+        mean, var = q.cavity_mean, q.cavity_var
+        good = var > 0.0  # a cavity can be improper only next to negative precisions
+        var = np.where(good, var, q.var)
+        tilted = likelihood.tilted(y, mean, var)
+        left = np.maximum(1.0 + var * tilted.bend, 1e-12)
+        image = np.stack([-tilted.bend / left, (tilted.slope - mean * tilted.bend) / left])
+        weak = (np.abs(image[0]) * var < self.drop) & (np.abs(tilted.slope) * np.sqrt(var) < self.drop)
+        image[:, weak] = 0.0
+        image[:, ~good] = sites[:, ~good]
+        apart = np.abs(tilted.slope - alpha) * var / np.sqrt(q.var)
+        wider = np.abs(var * left / q.var - 1.0)
+        ignored = weak & (tau == 0.0)
+        residual = float(np.max(np.where(ignored, 0.0, np.maximum(apart, wider)), initial=0.0))
+        return _Sweep(sites, factor, q, tilted, image, residual)
+
+
+def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None) -> Matrix:
+    """Return the first sites: given ones, or those of Laplace's method at the given latent values or at a rough mode."""
+    if warm_start is not None and warm_start.ndim == 2:
+        return warm_start
+    traits = likelihood.traits
+    if not (traits.convex and traits.smoothness >= 1):
+        return np.zeros((2, y.size))
+    f = Newton(tol=1e-2, max_iter=20).solve(K, y, likelihood).f if warm_start is None else warm_start
+    d = likelihood.derivatives(y, f)
+    if not np.all(np.isfinite(d.loss)):
+        return np.zeros((2, y.size))
+    return np.stack([d.curvature, d.curvature * f - d.gradient])
+
+
+def _admissible(target: Matrix, sweep: _Sweep, convex: bool) -> Matrix:
+    """Return the mixed sites, with those that mixing made impossible replaced by their images."""
+    bad = (target[0] < 0.0) & (convex | (sweep.image[0] >= 0.0)) | (sweep.image[0] == 0.0)
+    return np.where(bad, sweep.image, target)
+
+
+def _terms(sweep: _Sweep) -> dict[str, float]:
+    """Return the summands of the evidence."""
+    tau, nu = sweep.sites
+    q = sweep.marginals
+    m, v, rest = q.cavity_mean, q.cavity_var, q.rest
+    overlap = 0.5 * np.log(rest) + 0.5 * rest * (v * nu**2 + (2.0 * nu - tau * m) * m)
+    return {
+        "tilted": float(np.sum(sweep.tilted.log_z)),
+        "sites": float(0.5 * (nu @ q.mean) - np.sum(overlap)),
+        "determinant": -0.5 * sweep.factor.log_det(),
+    }
+
+
+__all__ = ["EP"]

@@ -1,0 +1,46 @@
+"""The three levels of inference of a least-squares machine (VanGestel2002), as functions of the Gram matrix."""
+
+from bayesvm.inference.ls_svm.design import Design
+from bayesvm.inference.ls_svm.joint import RELATIVE, joint_evidence
+from bayesvm.inference.ls_svm.level1 import LevelOne, solve_direct, solve_iterative, solve_spectral
+from bayesvm.inference.ls_svm.level2 import LevelTwo, level2, level2_at, level2_terms
+from bayesvm.inference.ls_svm.level3 import level3, log_evidence
+from bayesvm.inference.ls_svm.moderation import Moderator, softmax_log_odds
+from bayesvm.inference.ls_svm.predictor import Anchors, Predictor, feature_predictor, group_weights, row_predictor
+from bayesvm.inference.ls_svm.robust import robust_weights
+from bayesvm.inference.ls_svm.spectrum import (
+    FeatureSums,
+    Spectrum,
+    complete_spectrum,
+    feature_spectrum,
+    leading_spectrum,
+)
+
+__all__ = [
+    "RELATIVE",
+    "Anchors",
+    "Design",
+    "FeatureSums",
+    "LevelOne",
+    "LevelTwo",
+    "Moderator",
+    "Predictor",
+    "Spectrum",
+    "complete_spectrum",
+    "feature_predictor",
+    "feature_spectrum",
+    "group_weights",
+    "joint_evidence",
+    "leading_spectrum",
+    "level2",
+    "level2_at",
+    "level2_terms",
+    "level3",
+    "log_evidence",
+    "robust_weights",
+    "row_predictor",
+    "softmax_log_odds",
+    "solve_direct",
+    "solve_iterative",
+    "solve_spectral",
+]

@@ -1,0 +1,93 @@
+r"""How the rows of a least-squares machine count: their weights, and whether there is a bias.
+
+With weights :math:`v_i` the cost is :math:`\tfrac\mu2 w^\top w + \tfrac\zeta2 \sum_i v_i e_i^2`; a row of weight 2 counts as two
+equal rows. Let s hold the square roots of the weights and S the same on a diagonal. Then
+:math:`\tilde K = S \Omega S` and :math:`S y` obey the equations of the unweighted machine with s in place of the vector of ones, and N,
+the number of rows, is the sum of the weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.typing import Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class Design:
+    """Weights and bias of a problem with n rows.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    bias : bool
+        Whether an unregularised bias is part of the model.
+    weights : array, shape (n,), optional
+        Positive weights; all one if None. Their sum must exceed one.
+    """
+
+    n: int
+    bias: bool = True
+    weights: Vector | None = None
+
+    def __post_init__(self) -> None:
+        if not self.freedom > 0.0:
+            raise ValueError(
+                f"least-squares machine: expected rows whose weights (counts) sum to more than {int(self.bias)}, "
+                f"found a sum of {self.total:.3g}"
+            )
+
+    @property
+    def total(self) -> float:
+        """N, the sum of the weights."""
+        return float(self.n) if self.weights is None else float(np.sum(self.weights))
+
+    @property
+    def freedom(self) -> float:
+        """N - 1, or N without bias: the degrees of freedom that the bias leaves."""
+        return self.total - float(self.bias)
+
+    @property
+    def size(self) -> int:
+        """Dimension of the space in which the Gram matrix is diagonalised."""
+        return self.n - int(self.bias)
+
+    @property
+    def root(self) -> Vector:
+        """Square roots of the weights, s."""
+        return np.ones(self.n) if self.weights is None else np.sqrt(self.weights)
+
+    @property
+    def counts(self) -> Vector:
+        """The weights."""
+        return np.ones(self.n) if self.weights is None else self.weights
+
+    def scaled_gram(self, K: Matrix) -> Matrix:
+        r"""Return :math:`S K S` (K itself without weights)."""
+        if self.weights is None:
+            return K
+        root = self.root
+        return np.asarray((root[:, None] * K) * root)
+
+    def scaled(self, B: Matrix) -> Matrix:
+        """Return S B for a matrix of columns."""
+        return B if self.weights is None else self.root[:, None] * B
+
+    def centred(self, B: Matrix) -> Matrix:
+        """Return the columns of B (in scaled space) without their part along s; B itself without bias."""
+        if not self.bias:
+            return B
+        s = self.root
+        return np.asarray(B - np.outer(s, (s @ B) / self.total))
+
+    def trace(self, K: Matrix) -> float:
+        """Return the trace of the scaled Gram matrix in the complement of s."""
+        v = self.counts
+        trace = float(v @ np.diagonal(K))
+        return trace - float(v @ K @ v) / self.total if self.bias else trace
+
+
+__all__ = ["Design"]

@@ -1,0 +1,79 @@
+r"""Level 2 as a function of the Gram matrix and of gamma together, by one Cholesky factorisation.
+
+:math:`L_2(K, \ln\gamma)` of :mod:`~bayesvm.inference.ls_svm.level2`, maximised over kernel and gamma at once, needs no eigenvalues:
+with :math:`C = \tilde K + I/\gamma`, and in the complement of s
+
+.. math::
+
+    A = C^{-1} - \frac{C^{-1} s s^\top C^{-1}}{s^\top C^{-1} s}, \qquad
+    \ln |C|_\perp = \ln |C| + \ln \frac{s^\top C^{-1} s}{s^\top s},
+
+:math:`\gamma R = \operatorname{tr} y^\top S A S y`, :math:`\sum_i \ln(1 + \gamma\lambda_i) = \ln |\gamma C|_\perp` and
+:math:`d = n - 1 - \operatorname{tr} A / \gamma`. Its maximum lies close to that of the evidence of level 3, from which only the slowly
+varying Occam factor is missing; the search begins here, at about an eighth of the cost per step.
+
+Gamma is given relative to the matrix, :math:`g = \ln(\gamma \operatorname{tr} G / (n - 1))`, so that one range serves kernels of
+every scale.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesvm.inference.base import Evidence
+from bayesvm.inference.ls_svm.design import Design
+from bayesvm.linalg.cholesky import cholesky
+from bayesvm.solvers.base import Status
+from bayesvm.typing import Matrix
+
+#: Range of the logarithm of gamma relative to the mean eigenvalue.
+RELATIVE = (-12.0, 18.0)
+
+
+def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evidence:
+    r"""Return :math:`L_2 + \tfrac q2 F \ln qF` with ``dK``, and ``dphi`` the derivative in ``relative`` (see the module).
+
+    Parameters
+    ----------
+    K : array, shape (n, n)
+        Gram matrix.
+    y : array, shape (n, q)
+        Targets, one column per output.
+    design : Design
+        Weights and bias.
+    relative : float
+        Logarithm of gamma times the mean eigenvalue.
+    """
+    n, q, F, m = design.n, y.shape[1], design.freedom, design.size
+    trace = design.trace(K)
+    scale = max(trace / m, np.finfo(float).tiny)
+    gamma = float(np.exp(relative)) / scale
+    C = np.array(design.scaled_gram(K), order="C")
+    C[np.diag_indices(n)] += 1.0 / gamma
+    factor = cholesky(C, overwrite=True, what="K + I/gamma (is the kernel positive definite?)")
+    A, log_det = factor.inverse(), factor.log_det()
+    s, scaled = design.root, design.scaled(y)
+    if design.bias:
+        Cs = A @ s
+        sCs = float(s @ Cs)
+        log_det += float(np.log(sCs / design.total))
+        A -= np.outer(Cs, Cs / sCs)
+    a = A @ scaled
+    quadratic = max(float(np.einsum("ij,ij->", scaled, a)), np.finfo(float).tiny)  # gamma R
+    log_terms = m * float(np.log(gamma)) + log_det
+    fit = 0.5 * q * F * float(np.log(q * F * gamma / quadratic))
+    d = m - float(np.trace(A)) / gamma
+    slope = 0.5 * q * (F * (1.0 - float(np.einsum("ij,ij->", a, a)) / (gamma * quadratic)) - d)
+
+    A *= -0.5 * q
+    A += (0.5 * q * F / quadratic) * (a @ a.T)
+    A[np.diag_indices(n)] -= slope / trace if trace > 0.0 else 0.0  # d ln gamma = -d trace / trace at fixed relative gamma
+    if design.bias:
+        A += np.outer(s, (slope / (trace * design.total)) * s) if trace > 0.0 else 0.0
+    terms = {"fit": fit, "determinant": -0.5 * q * log_terms}
+    dK = design.scaled_gram(A)
+    latent = np.array([np.log(gamma)])
+    return Evidence(sum(terms.values()), terms, np.arange(n), dK, np.array([slope]), Status.CONVERGED, latent, 1)
+
+
+__all__ = ["RELATIVE", "joint_evidence"]

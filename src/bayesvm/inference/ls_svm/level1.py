@@ -1,0 +1,144 @@
+r"""Level 1: coefficients and bias from the linear system (2.19) of VanGestel2002, for many right-hand sides.
+
+In scaled space, :math:`a = S^{-1} \alpha` solves
+
+.. math:: \begin{pmatrix} 0 & s^\top \\ s & \tilde K + I/\gamma \end{pmatrix} \begin{pmatrix} b \\ a \end{pmatrix}
+          = \begin{pmatrix} 0 \\ S y \end{pmatrix}, \qquad f(x) = \sum_i \alpha_i k(x, x_i) + b, \qquad
+          \alpha_i = \gamma v_i e_i
+
+((2.22) without the :math:`y_i`, since :math:`\alpha` carries the sign). Without bias, b and the first row are absent: (2.23).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.inference.ls_svm.design import Design
+from bayesvm.inference.ls_svm.spectrum import Spectrum, centred_product
+from bayesvm.linalg.cholesky import cholesky
+from bayesvm.linalg.conjugate_gradients import conjugate_gradients
+from bayesvm.linalg.eigen import Product
+from bayesvm.solvers.base import Status
+from bayesvm.typing import Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class LevelOne:
+    r"""Coefficients and bias of every output.
+
+    Attributes
+    ----------
+    alpha, bias : arrays, shapes (n, q) and (q,)
+        :math:`f(x_j) = \sum_i \alpha_i k(x_j, x_i) + b`; the bias is zero for a machine without one.
+    latent : array, shape (n, q)
+        f at the training rows.
+    residual : float
+        Norm of :math:`S (f - y) + a/\gamma` relative to that of :math:`S y`: how well (2.19) is solved.
+    n_iter : int
+        Products of the Gram matrix with vectors that an iterative solution took; 0 for a direct one.
+    status : Status
+        How the solution ended.
+    """
+
+    alpha: Matrix
+    bias: Vector
+    latent: Matrix
+    residual: float
+    n_iter: int
+    status: Status
+
+    def energies(self, y: Matrix, gamma: float, design: Design) -> tuple[float, float]:
+        r"""Return :math:`E_W` and :math:`E_D` from the coefficients (VanGestel2002, end of section 4.2), summed over outputs."""
+        v = design.counts[:, None]
+        noise = self.alpha / (gamma * v)  # e_i
+        E_D = 0.5 * float(np.sum(v * noise**2))
+        E_W = 0.5 * float(np.sum(self.alpha * (y - noise - self.bias)))
+        return E_W, E_D
+
+
+def _finished(
+    alpha: Matrix, K_alpha: Matrix, y: Matrix, design: Design, gamma: float, n_iter: int, status: Status
+) -> LevelOne:
+    """Return the result with bias and residual; the bias makes the weighted error zero on average."""
+    v = design.counts
+    bias = (v @ (y - K_alpha)) / design.total if design.bias else np.zeros(y.shape[1])
+    latent = K_alpha + bias
+    s = design.root[:, None]
+    miss = s * (latent - y) + alpha / (gamma * s)
+    size = float(np.sqrt(np.sum((s * y) ** 2)))
+    residual = float(np.sqrt(np.sum(miss**2))) / (size if size > 0.0 else 1.0)
+    return LevelOne(alpha, bias, latent, residual, n_iter, status)
+
+
+def solve_direct(K: Matrix, y: Matrix, design: Design, gamma: float) -> LevelOne:
+    r"""Solve by one Cholesky factor of :math:`C = \tilde K + I/\gamma`: :math:`b = s^\top C^{-1} S y / s^\top C^{-1} s`."""
+    C = np.array(design.scaled_gram(K))
+    C[np.diag_indices(design.n)] += 1.0 / gamma
+    factor = cholesky(C, overwrite=True, what="K + I/gamma (is the kernel positive definite?)")
+    a = factor.solve(np.asfortranarray(design.scaled(y)))
+    if design.bias:
+        s = design.root
+        Cs = factor.solve(s)
+        a = a - np.outer(Cs, (s @ a) / float(s @ Cs))
+    alpha = design.scaled(a)
+    return _finished(alpha, K @ alpha, y, design, gamma, 0, Status.CONVERGED)
+
+
+def solve_spectral(product: Product, spectrum: Spectrum, y: Matrix, gamma: float) -> LevelOne:
+    r"""Solve with a complete spectrum, :math:`a = V (\Lambda + I/\gamma)^{-1} V^\top S y`."""
+    alpha = spectrum.design.scaled(_spectral(spectrum, y, gamma))
+    return _finished(alpha, product(alpha), y, spectrum.design, gamma, 0, Status.CONVERGED)
+
+
+def solve_iterative(
+    product: Product, spectrum: Spectrum, y: Matrix, gamma: float, *, tol: float = 1e-6, max_iter: int = 100
+) -> LevelOne:
+    r"""Solve by conjugate gradients, preconditioned with the computed eigenpairs.
+
+    The preconditioner inverts :math:`\tilde K + I/\gamma` on their span and is :math:`\gamma` elsewhere, so that the condition number is
+    about :math:`1 + \gamma\lambda` with the largest eigenvalue that was not computed.
+
+    Parameters
+    ----------
+    product : callable
+        Product of the (unscaled) Gram matrix with columns.
+    spectrum : Spectrum
+        Leading eigenpairs.
+    y : array, shape (n, q)
+        Targets.
+    gamma : float
+        Ratio of hyperparameters.
+    tol, max_iter : float, int
+        Largest relative residual, and number of products.
+    """
+    design, V = spectrum.design, spectrum.basis
+    gain = gamma / (1.0 + gamma * spectrum.values)
+    centred = centred_product(product, design)
+
+    def system(B: Matrix) -> Matrix:
+        return centred(B) + B / gamma
+
+    def precondition(B: Matrix) -> Matrix:
+        inside = V.T @ B
+        return np.asarray(gamma * B + V @ ((gain - gamma)[:, None] * inside))
+
+    b = design.centred(design.scaled(y))
+    result = conjugate_gradients(system, b, precondition, _spectral(spectrum, y, gamma), tol=tol, max_iter=max_iter)
+    alpha = design.scaled(design.centred(result.x))
+    status = Status.CONVERGED if result.converged else Status.MAX_ITER
+    return _finished(alpha, product(alpha), y, design, gamma, result.n_iter + 1, status)
+
+
+def _spectral(spectrum: Spectrum, y: Matrix, gamma: float) -> Matrix:
+    """Return the solution in scaled space when eigenvalues that were not computed count as zero."""
+    design, V = spectrum.design, spectrum.basis
+    p = 1.0 / (1.0 + gamma * spectrum.values)
+    if spectrum.values.size == spectrum.size:
+        return np.asarray(V @ ((gamma * p)[:, None] * spectrum.targets))
+    b = design.centred(design.scaled(y))
+    return np.asarray(gamma * (b + V @ ((p - 1.0)[:, None] * spectrum.targets)))
+
+
+__all__ = ["LevelOne", "solve_direct", "solve_iterative", "solve_spectral"]

@@ -1,0 +1,132 @@
+r"""Level 2: regularisation and noise from a problem in one number, :math:`\gamma = \zeta/\mu`.
+
+With :math:`p_i = 1/(1 + \gamma\lambda_i)`, :math:`c_i` the targets in the basis of eigenvectors, F = N - 1 (N without bias) and q
+outputs that share :math:`\mu` and :math:`\zeta`, the cost :math:`\mathcal J_4` of VanGestel2002 (4.8) is, up to a constant,
+:math:`-2/q` times
+
+.. math::
+
+    L_2(\ln\gamma) = -\tfrac q2 F \ln R - \tfrac q2 \sum_i \ln(1 + \gamma\lambda_i), \qquad
+    R = \sum_i c_i^2 p_i + c_\perp^2,
+
+because :math:`E_W + \gamma E_D = \tfrac12 \gamma R` (4.13). Here :math:`c_\perp^2` is the part of the targets whose eigenvalues count as
+zero. With :math:`u = \sum_i c_i^2 p_i (1 - p_i)` and :math:`d = \sum_i (1 - p_i) = \gamma_{\mathrm{eff}} - 1`, (4.9) becomes
+
+.. math:: L_2' = \tfrac q2 (F u / R - d).
+
+The maximum need not be unique (VanGestel2002 section 4.2): the derivative is evaluated on a grid that covers the whole range, every
+change of its sign is refined, and the best end is kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from scipy.optimize import brentq
+
+from bayesvm.inference.ls_svm.spectrum import Spectrum
+from bayesvm.typing import Vector
+
+#: Least value of gamma times the sum of the eigenvalues: below it there is not a hundredth of a parameter in use.
+LEAST = 1e-2
+#: Largest value of gamma times the mean eigenvalue: above it the noise drowns in rounding.
+MOST = 1e9
+#: Points of the grid.
+GRID = 81
+
+
+@dataclasses.dataclass(frozen=True)
+class LevelTwo:
+    r"""Most probable hyperparameters at a given kernel.
+
+    Attributes
+    ----------
+    gamma, mu, zeta : float
+        :math:`\gamma_{\mathrm{MP}}`, :math:`\mu_{\mathrm{MP}}` from (4.7), and :math:`\zeta = \gamma\mu`.
+    gamma_eff : float
+        Effective number of parameters, (4.4); without bias the 1 is missing.
+    E_W, E_D : float
+        (4.12) and (4.11), summed over outputs.
+    value : float
+        :math:`L_2` at the optimum.
+    slope, curvature : float
+        Its first two derivatives in :math:`\ln\gamma`.
+    inside : bool
+        Whether the optimum lies inside the range; if not, the data show no signal, or no noise, at this kernel.
+    starts : int
+        Number of local maxima that were compared.
+    """
+
+    gamma: float
+    mu: float
+    zeta: float
+    gamma_eff: float
+    E_W: float
+    E_D: float
+    value: float
+    slope: float
+    curvature: float
+    inside: bool
+    starts: int
+
+
+def gamma_range(spectrum: Spectrum) -> tuple[float, float]:
+    """Return the range of the logarithm of gamma; it moves with the scale of the kernel."""
+    trace = max(spectrum.trace, np.finfo(float).tiny)
+    low, high = np.log(LEAST / trace), np.log(MOST * spectrum.size / trace)
+    return float(low), float(high)
+
+
+def level2_terms(spectrum: Spectrum, log_gamma: Vector) -> tuple[Vector, Vector, Vector]:
+    """Return the value of L2 and its first two derivatives at every entry of ``log_gamma``."""
+    gamma = np.exp(np.atleast_1d(log_gamma))[:, None]
+    x = gamma * spectrum.values
+    p = 1.0 / (1.0 + x)
+    mixed = p * (1.0 - p)
+    F, q, power = spectrum.design.freedom, spectrum.outputs, spectrum.power
+    R = np.maximum(p @ power + spectrum.rest, np.finfo(float).tiny)
+    u = mixed @ power
+    du = -(mixed * (1.0 - 2.0 * p)) @ power
+    value = -0.5 * q * (F * np.log(R) + np.log1p(x).sum(axis=1))
+    slope = 0.5 * q * (F * u / R - (1.0 - p).sum(axis=1))
+    curvature = 0.5 * q * (F * (du / R + (u / R) ** 2) - mixed.sum(axis=1))
+    return value, slope, curvature
+
+
+def level2(spectrum: Spectrum) -> LevelTwo:
+    """Solve (4.8): every local maximum on the range of gamma is refined, and the highest is kept."""
+    low, high = gamma_range(spectrum)
+    grid = np.linspace(low, high, GRID)
+    slopes = level2_terms(spectrum, grid)[1]
+
+    def slope(log_gamma: float) -> float:
+        return float(level2_terms(spectrum, np.array([log_gamma]))[1][0])
+
+    found = [low] if slopes[0] <= 0.0 else []
+    found += [
+        float(brentq(slope, grid[i], grid[i + 1], xtol=1e-13, rtol=1e-14))
+        for i in np.flatnonzero((slopes[:-1] > 0.0) & (slopes[1:] <= 0.0))
+    ]
+    if slopes[-1] > 0.0:
+        found.append(high)
+    values = level2_terms(spectrum, np.asarray(found))[0]
+    best = found[int(np.argmax(values))]
+    return level2_at(spectrum, best, inside=low < best < high, starts=len(found))
+
+
+def level2_at(spectrum: Spectrum, log_gamma: float, *, inside: bool = True, starts: int = 1) -> LevelTwo:
+    """Return mu, zeta and the rest at a given gamma."""
+    gamma = float(np.exp(log_gamma))
+    p = 1.0 / (1.0 + gamma * spectrum.values)
+    power, design = spectrum.power, spectrum.design
+    value, slope, curvature = (float(v[0]) for v in level2_terms(spectrum, np.array([log_gamma])))
+    E_W = 0.5 * gamma * float((p * (1.0 - p)) @ power)  # (4.12)
+    E_D = 0.5 * (float((p * p) @ power) + spectrum.rest)  # (4.11), completed
+    energy = max(E_W + gamma * E_D, np.finfo(float).tiny)
+    mu = spectrum.outputs * design.freedom / (2.0 * energy)  # (4.7)
+    gamma_eff = float(design.bias) + float(np.sum(1.0 - p))  # (4.4)
+    return LevelTwo(gamma, mu, gamma * mu, gamma_eff, E_W, E_D, value, slope, curvature, inside, starts)
+
+
+__all__ = ["LevelTwo", "gamma_range", "level2", "level2_at", "level2_terms"]

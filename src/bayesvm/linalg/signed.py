@@ -1,0 +1,99 @@
+r"""The factor on the support when a few of the curvatures are negative.
+
+Expectation propagation with a likelihood that is not log-concave can give a point a negative precision. Let P be the rows with
+:math:`W_i > 0`, N those with :math:`W_i < 0`, :math:`R_P` the matrix of the :class:`~bayesvm.linalg.support.SupportFactor` on P, and
+:math:`V_P = K - K_{\cdot P} R_P K_{P \cdot}`. With :math:`c = |W_N|^{1/2}` and :math:`C = I - c V_{P,NN} c = L L^\top`,
+
+.. math:: (K^{-1} + W)^{-1} = V_P + V_{P,\cdot N}\, c\, C^{-1} c\, V_{P,N \cdot} = K - K_{\cdot M} R K_{M \cdot}, \qquad
+          R = \begin{pmatrix} R_P & 0 \\ 0 & 0 \end{pmatrix} - U U^\top, \quad
+          U = \begin{pmatrix} -R_P K_{PN} \\ I \end{pmatrix} c L^{-\top},
+
+M being the union of P and N. The posterior is proper if and only if C is positive definite.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.linalg.cholesky import cholesky
+from bayesvm.linalg.support import SupportFactor
+from bayesvm.typing import Indices, Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class SignedFactor:
+    r"""Like :class:`~bayesvm.linalg.support.SupportFactor`, for curvatures of either sign.
+
+    Attributes
+    ----------
+    support : array of int
+        Row numbers of M, the rows with :math:`W_i \ne 0`, increasing.
+    curvature : array
+        :math:`W_M`.
+    positive : SupportFactor
+        Factor on P.
+    at : array of int
+        Positions of P within M.
+    U : array, shape (m, number of negative curvatures)
+        What lowers R.
+    log_det_negative : float
+        :math:`\ln |C|`.
+    """
+
+    support: Indices
+    curvature: Vector
+    positive: SupportFactor
+    at: Indices
+    U: Matrix
+    log_det_negative: float
+
+    @classmethod
+    def of(cls, K: Matrix, W: Vector) -> SignedFactor:
+        """Factor for the full Gram matrix and the curvatures of all points.
+
+        Raises
+        ------
+        NotPositiveDefiniteError
+            If the negative curvatures leave no proper posterior.
+        """
+        support, negative = np.flatnonzero(W), np.flatnonzero(W < 0.0)
+        positive = SupportFactor.of(K, np.maximum(W, 0.0))
+        P = positive.support
+        c = np.sqrt(-W[negative])
+        RK = positive.apply(np.asfortranarray(K[np.ix_(P, negative)]))
+        V = K[np.ix_(negative, negative)] - K[np.ix_(negative, P)] @ RK
+        C = cholesky(
+            np.eye(c.size) - c[:, None] * V * c, what="I - c V c (negative precisions leave no proper posterior)"
+        )
+        at = np.searchsorted(support, P)
+        E = np.zeros((support.size, c.size))
+        E[at] = -RK * c
+        E[np.searchsorted(support, negative), np.arange(c.size)] = c
+        U = C.half_solve(np.asfortranarray(E.T)).T
+        return cls(support, W[support], positive, at, U, C.log_det())
+
+    def log_det(self) -> float:
+        r"""Return :math:`\ln |I + K W|`."""
+        return self.positive.log_det() + self.log_det_negative
+
+    def apply(self, x: Matrix) -> Matrix:
+        r"""Return :math:`R x` for x given on the support (a vector or a matrix of columns)."""
+        out = -self.U @ (self.U.T @ x)
+        out[self.at] += self.positive.apply(np.asfortranarray(x[self.at]))
+        return out
+
+    def explained(self, K_support: Matrix) -> Vector:
+        r"""Return :math:`k^\top R k` for each column k of ``K_support`` (rows: the support)."""
+        lowered = self.U.T @ K_support
+        return self.positive.explained(K_support[self.at]) - np.einsum("ij,ij->j", lowered, lowered)
+
+    def matrix(self) -> Matrix:
+        """Return R."""
+        R = -self.U @ self.U.T
+        R[np.ix_(self.at, self.at)] += self.positive.inverse()[0]
+        return R
+
+
+__all__ = ["SignedFactor"]

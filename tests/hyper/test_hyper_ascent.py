@@ -1,0 +1,193 @@
+"""One climb: known functions, bounds, jumps, points that cannot be computed."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayesvm.hyper.ascent import ClimbStatus, Point, advance, begin
+
+WIDE = 1e3
+
+
+class Recorder:
+    """Evaluates a function with its gradient and keeps every point it was asked for."""
+
+    def __init__(self, function):
+        self.function = function
+        self.points = []
+
+    def __call__(self, theta, latent):
+        value, gradient = self.function(theta)
+        point = Point(theta.copy(), float(value), np.asarray(gradient, dtype=float), latent)
+        self.points.append(point)
+        return point
+
+
+def climb(function, start, bounds=None, tol=1e-6, limit=400):
+    """Climb until the end; return the last state and the recorder."""
+    start = np.asarray(start, dtype=float)
+    bounds = np.tile([-WIDE, WIDE], (start.size, 1)) if bounds is None else np.asarray(bounds, dtype=float)
+    evaluate = Recorder(function)
+    state = begin(evaluate, start, bounds)
+    heights = [state.point.value]
+    while state.status is ClimbStatus.RUNNING and len(evaluate.points) < limit:
+        state = advance(evaluate, state, bounds, tol)
+        heights.append(state.point.value)
+    assert state.evaluations == len(evaluate.points)
+    assert np.all(np.diff(heights) >= 0.0)  # never down
+    for point in evaluate.points:
+        assert np.all((point.theta >= bounds[:, 0]) & (point.theta <= bounds[:, 1]))
+    assert state.point.value >= max(p.value for p in evaluate.points) - tol  # the best point seen, up to the tolerance
+    return state, evaluate
+
+
+def quadratic(centre, hessian):
+    centre, hessian = np.asarray(centre, dtype=float), np.asarray(hessian, dtype=float)
+    return lambda x: (-0.5 * (x - centre) @ hessian @ (x - centre), -hessian @ (x - centre))
+
+
+def rosenbrock(x):
+    a, b = 1.0 - x[0], x[1] - x[0] ** 2
+    return -(a**2 + 100.0 * b**2), np.array([2.0 * a + 400.0 * b * x[0], -200.0 * b])
+
+
+# -- smooth functions -------------------------------------------------------------------------------------------------
+def test_quadratic():
+    state, evaluate = climb(quadratic([1.0, -2.0, 0.5], np.diag([1.0, 10.0, 0.3])), [0.0, 0.0, 0.0])
+    assert state.status is ClimbStatus.CONVERGED
+    np.testing.assert_allclose(state.point.theta, [1.0, -2.0, 0.5], atol=5e-3)
+    assert len(evaluate.points) < 40
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 6), log_condition=st.floats(0.0, 3.0), size=st.floats(-1.0, 3.0))
+def test_random_quadratics_within_bounds(seed, d, log_condition, size):
+    rng = np.random.default_rng(seed)
+    Q, _ = np.linalg.qr(rng.normal(size=(d, d)))
+    hessian = 10.0**size * (Q * 10.0 ** rng.uniform(-log_condition, 0.0, size=d)) @ Q.T
+    centre, bounds = rng.normal(size=d), np.sort(rng.normal(scale=1.5, size=(d, 2)), axis=1)
+    function = quadratic(centre, hessian)
+    state, evaluate = climb(function, rng.normal(size=d), bounds, tol=1e-8)
+    assert state.status in (ClimbStatus.CONVERGED, ClimbStatus.STALLED)
+    # the optimality conditions, in nats: no step of a unit along a coordinate gains much
+    x, g = state.point.theta, state.point.gradient
+    step = np.clip(x + g / np.diagonal(hessian), bounds[:, 0], bounds[:, 1]) - x
+    gain = g @ step - 0.5 * np.sum(np.diagonal(hessian) * step**2)
+    assert gain < 1e-2
+    assert len(evaluate.points) < 400
+
+
+def test_optimum_at_a_bound():
+    state, _ = climb(quadratic([5.0, 0.3], [[1.0, 0.5], [0.5, 1.0]]), [0.0, 0.0], [[-1.0, 1.0], [-1.0, 3.0]], tol=1e-10)
+    assert state.status is ClimbStatus.CONVERGED
+    assert state.point.theta[0] == 1.0
+    np.testing.assert_allclose(state.point.theta[1], 0.3 + 0.5 * 4.0, atol=1e-4)
+
+
+def test_a_start_outside_the_bounds_is_moved_inside():
+    evaluate = Recorder(quadratic([0.0], [[1.0]]))
+    state = begin(evaluate, np.array([9.0]), np.array([[-1.0, 2.0]]))
+    np.testing.assert_array_equal(state.point.theta, [2.0])
+
+
+def test_curved_valley():
+    state, evaluate = climb(rosenbrock, [-1.2, 1.0], tol=1e-8)
+    assert state.status is ClimbStatus.CONVERGED
+    np.testing.assert_allclose(state.point.theta, [1.0, 1.0], atol=1e-3)
+    assert len(evaluate.points) < 150
+
+
+def test_a_long_flat_direction_is_tried():
+    """A gradient of 0.2 that lasts over ten units is worth two nats: it must not look converged."""
+    def function(x):
+        return 0.2 * x[0] - 0.5 * max(x[0] - 8.0, 0.0) ** 2 - 50.0 * x[1] ** 2, [0.2 - max(x[0] - 8.0, 0.0), -100.0 * x[1]]
+
+    state, _ = climb(function, [0.0, 1.0], tol=1e-3)
+    assert state.point.value > 1.6
+
+
+def test_huge_gradients_take_bounded_steps():
+    state, evaluate = climb(quadratic([3.0], [[1e8]]), [0.0], tol=1e-6)
+    assert state.status is ClimbStatus.CONVERGED
+    steps = np.abs(np.diff([p.theta[0] for p in evaluate.points]))
+    assert steps.max() < 30.0
+
+
+def test_nothing_to_learn():
+    evaluate = Recorder(lambda x: (3.0, np.empty(0)))
+    state = begin(evaluate, np.empty(0), np.empty((0, 2)))
+    assert state.status is ClimbStatus.CONVERGED
+    assert state.evaluations == 1
+
+
+def test_a_start_at_the_optimum_costs_one_evaluation():
+    state, evaluate = climb(quadratic([0.0, 0.0], np.eye(2)), [0.0, 0.0])
+    assert state.status is ClimbStatus.CONVERGED
+    assert len(evaluate.points) == 1
+
+
+# -- jumps ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("height", [0.01, 0.1, 0.5, 3.0])
+@pytest.mark.parametrize("width", [0.05, 0.3, 1.0])
+@pytest.mark.parametrize("start", [-4.0, 2.7])
+def test_sawtooth(height, width, start):
+    """Teeth whose gradient points away from the trend: the climb must end, keep the best, and say how."""
+    def function(x):
+        phase = x / width - np.floor(x / width)
+        trend = -0.5 * (x @ x)
+        return trend + height * np.sum(phase), -x + height / width
+
+    state, evaluate = climb(function, [start, -1.0], tol=1e-2)
+    assert state.status in (ClimbStatus.CONVERGED, ClimbStatus.STALLED)
+    assert len(evaluate.points) < 300
+    best = max(p.value for p in evaluate.points)
+    assert state.point.value == best
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 4), height=st.floats(0.0, 5.0), count=st.integers(0, 30))
+def test_random_jumps_always_end(seed, d, height, count):
+    rng = np.random.default_rng(seed)
+    normals, offsets = rng.normal(size=(count, d)), rng.normal(scale=2.0, size=count)
+    sizes = height * rng.normal(size=count)
+    smooth = quadratic(rng.normal(size=d), np.diag(rng.uniform(0.5, 20.0, size=d)))
+
+    def function(x):
+        value, gradient = smooth(x)
+        return value + sizes @ (normals @ x > offsets), gradient
+
+    state, evaluate = climb(function, 2.0 * rng.normal(size=d), tol=1e-3)
+    assert state.status in (ClimbStatus.CONVERGED, ClimbStatus.STALLED)
+    assert len(evaluate.points) < 300
+    assert state.point.value == max(p.value for p in evaluate.points)
+
+
+def test_a_wrong_gradient_ends_as_stalled():
+    state, evaluate = climb(lambda x: (-x @ x, 2.0 * x), [1.0, 1.0], tol=1e-3)
+    assert state.status is ClimbStatus.STALLED
+    np.testing.assert_array_equal(state.point.theta, [1.0, 1.0])
+    assert len(evaluate.points) < 20
+
+
+# -- points that cannot be computed -----------------------------------------------------------------------------------
+def test_a_start_that_cannot_be_computed():
+    state, evaluate = climb(lambda x: (-np.inf, 0.0 * x), [1.0])
+    assert state.status is ClimbStatus.FAILED
+    assert len(evaluate.points) == 1
+
+
+def test_a_forbidden_region_is_turned_back_from():
+    def function(x):
+        return (x[0], np.ones(1)) if x[0] < 0.7 else (-np.inf, np.zeros(1))
+
+    state, evaluate = climb(function, [0.0], tol=1e-3)
+    assert state.status is ClimbStatus.STALLED
+    assert 0.6 < state.point.value < 0.7
+    assert len(evaluate.points) < 80
+
+
+def test_which_ends_are_good():
+    good = {ClimbStatus.CONVERGED, ClimbStatus.STALLED, ClimbStatus.MERGED}
+    assert {s for s in ClimbStatus if s.ok} == good
+    assert all(s.value for s in ClimbStatus)
