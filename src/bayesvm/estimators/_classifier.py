@@ -69,13 +69,7 @@ class SelfTuningClassifier(ClassifierMixin, SelfTuning):
         """
         self._check_arguments()
         likelihood: Likelihood = self._likelihood()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if self.classes_.size < 2:
-            raise ValueError(f"y: expected at least two classes, found one class, {self.classes_[0]!r}")
-        weights = self._weights(sample_weight, X, y, codes)
-        rows = np.arange(codes.size) if weights is None else np.flatnonzero(weights > 0.0)
+        X, codes, weights, rows = self._labelled(X, y, sample_weight)
         if weights is not None:
             likelihood = Weighted(likelihood, weights[rows])
         positives = range(self.classes_.size) if self.classes_.size > 2 else (1,)
@@ -83,6 +77,17 @@ class SelfTuningClassifier(ClassifierMixin, SelfTuning):
         inputs = self._prepare(X[rows], None if weights is None else weights[rows])
         self._finish(self._fit_machines(inputs, problems), X, rows)
         return self
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Indices, Vector | None, Indices]:
+        """Validate the data and set ``classes_``; return X, class numbers, weights (None if all are one) and rows in use."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(f"y: expected at least two classes, found one class, {self.classes_[0]!r}")
+        weights = self._weights(sample_weight, X, y, codes)
+        rows = np.arange(codes.size) if weights is None else np.flatnonzero(weights > 0.0)
+        return X, codes, weights, rows
 
     def _weights(self, sample_weight: Any, X: Any, y: Any, codes: Indices) -> Vector | None:
         """Return the product of sample and class weights (None if all are one), and remember the class frequencies."""

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import expit
 
 from bayesvm.exceptions import IncompatibleError
+from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.quadrature import check_gaussians, log_gaussian_integral
 from bayesvm.likelihoods.tilted import Tilted, tilted_nodes
 from bayesvm.parameters import Parameterized
@@ -140,6 +141,10 @@ class Likelihood(Parameterized, ABC):
     def smoothed(self) -> Likelihood:
         """A likelihood of the same shape and parameters with a continuous second derivative: itself, if it has one."""
         return self
+
+    def dual(self, y: Vector) -> Dual | None:
+        """Return the dual of the losses of ``y`` if it has the form that the working-set solver treats, else None."""
+        return None
 
     # -- near an end of the domain ------------------------------------------------------------------------------------
     @property

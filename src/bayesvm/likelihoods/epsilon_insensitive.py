@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
+from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.normal import log_exponential_tail, log_interval
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Vector
@@ -66,6 +67,10 @@ class EpsilonInsensitive(Regression):
         excess = np.asarray(t, dtype=float) - self.epsilon
         inside = np.log1p(self.C * np.maximum(-excess, 0.0))
         return np.where(excess > 0.0, -self.C * excess, inside) - np.log(self.C) - self.log_mass
+
+    def dual(self, y: Vector) -> Dual:
+        """Return the dual of classical support vector regression, Thesis (4.25) with beta = 0."""
+        return Dual.residual(y, self.C, kink=self.epsilon)
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the loss and its first three derivatives."""

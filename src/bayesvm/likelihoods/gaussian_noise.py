@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
+from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.normal import log_ndtr
 from bayesvm.likelihoods.tilted import Tilted
 from bayesvm.parameters import Bounds
@@ -55,6 +56,10 @@ class GaussianNoise(Regression):
     def log_survival(self, t: Vector) -> Vector:
         """Return the logarithm of the normal tail."""
         return log_ndtr(-np.asarray(t, dtype=float) / np.sqrt(self.variance))
+
+    def dual(self, y: Vector) -> Dual:
+        """Return the dual without bounds, Thesis (4.28)."""
+        return Dual.residual(y, np.inf, bend=self.variance)
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the loss and its first three derivatives."""

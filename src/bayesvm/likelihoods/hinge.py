@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
+from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.normal import log_exponential_tail, log_ndtr
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Vector
@@ -41,6 +42,10 @@ class Hinge(Classification):
     def knots(self) -> tuple[float, ...]:
         """Return the kink."""
         return (1.0,)
+
+    def dual(self, y: Vector) -> Dual:
+        """Return the dual of the classical support vector classifier, Thesis (B.16) with epsilon = 0."""
+        return Dual.margin(y, self.C)
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the loss and its first three derivatives."""

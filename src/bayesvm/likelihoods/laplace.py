@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
+from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.normal import log_exponential_tail
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Vector
@@ -54,6 +55,10 @@ class Laplace(Regression):
     def log_survival(self, t: Vector) -> Vector:
         """Return the exponential tail."""
         return -self.C * np.asarray(t, dtype=float) - np.log(2.0)
+
+    def dual(self, y: Vector) -> Dual:
+        """Return the dual, Thesis (4.25) with beta = epsilon = 0."""
+        return Dual.residual(y, self.C)
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the loss and its first three derivatives."""

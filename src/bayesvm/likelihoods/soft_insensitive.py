@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import erf, erfcx
 
 from bayesvm.likelihoods.base import Traits
+from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.insensitive import Transition, TransitionLoss, check_beta
 from bayesvm.likelihoods.smooth_insensitive import SmoothInsensitive
 from bayesvm.typing import Vector
@@ -21,6 +22,11 @@ class QuadraticTransition(TransitionLoss):
     def transition(p: Vector) -> Transition:
         """Return the transition of the slope S(p) = p."""
         return Transition(0.5 * p * p, p, np.ones_like(p), np.zeros_like(p))
+
+    def dual(self, y: Vector) -> Dual:
+        """Return the dual, Thesis (4.25)."""
+        width = 2.0 * self.beta * self.epsilon
+        return Dual.residual(y, self.C, kink=(1.0 - self.beta) * self.epsilon, bend=width / self.C)
 
     def scaled_mass(self, k: float) -> tuple[float, float]:
         """Return G and k G' from Thesis (2.32)."""

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
+from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.raised_cosine import RaisedCosine
 from bayesvm.likelihoods.tilted import FixedNodes, Tilted, step_tilted
 from bayesvm.typing import Matrix, Vector
@@ -52,6 +53,10 @@ class Trigonometric(Classification):
     def smoothed(self) -> RaisedCosine:
         """Return the raised cosine, which has the same zones and a continuous second derivative."""
         return RaisedCosine()
+
+    def dual(self, y: Vector) -> Dual:
+        """Return the dual Chu2003 (25)."""
+        return Dual.margin(y, np.inf, weight=1.0)
 
     def profile(self, t: Vector) -> Derivatives:
         """Return Chu2003 (3), (5), (6) and the third derivative."""

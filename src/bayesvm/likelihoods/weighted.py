@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Likelihood, ThetaDerivatives, Traits
+from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.tilted import Tilted, tilted_nodes
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector
@@ -64,6 +65,11 @@ class Weighted(Likelihood):
         return self._w
 
     # -- weighted -----------------------------------------------------------------------------------------------------
+    def dual(self, y: Vector) -> Dual | None:
+        """Return the dual of the weighted losses, if the inner likelihood has one."""
+        inner = self.likelihood.dual(y)
+        return None if inner is None else inner.weighted(self._check(y.size))
+
     def profile(self, t: Vector) -> Derivatives:
         """Return the weighted loss and its first three derivatives."""
         w = self._check(np.size(t))

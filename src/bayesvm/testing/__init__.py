@@ -4,9 +4,19 @@ Each check returns nothing and raises ``AssertionError`` with what was expected 
 """
 
 from bayesvm.testing.differences import five_point, relative_error
+from bayesvm.testing.gradient import GradientReport, check_gradient
 from bayesvm.testing.inference import check_inference
 from bayesvm.testing.kernels import check_kernel
 from bayesvm.testing.likelihoods import check_likelihood
 from bayesvm.testing.solvers import check_solver
 
-__all__ = ["check_inference", "check_kernel", "check_likelihood", "check_solver", "five_point", "relative_error"]
+__all__ = [
+    "GradientReport",
+    "check_gradient",
+    "check_inference",
+    "check_kernel",
+    "check_likelihood",
+    "check_solver",
+    "five_point",
+    "relative_error",
+]

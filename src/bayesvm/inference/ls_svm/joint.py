@@ -12,7 +12,7 @@ with :math:`C = \tilde K + I/\gamma`, and in the complement of s
 :math:`d = n - 1 - \operatorname{tr} A / \gamma`. Its maximum lies close to that of the evidence of level 3, from which only the slowly
 varying Occam factor is missing; the search begins here, at about an eighth of the cost per step.
 
-Gamma is given relative to the matrix, :math:`g = \ln(\gamma \operatorname{tr} G / (n - 1))`, so that one range serves kernels of
+Gamma is given relative to the matrix, :math:`g = \ln(\gamma \operatorname{tr} G / F)`, so that one range serves kernels of
 every scale.
 """
 
@@ -28,6 +28,8 @@ from bayesvm.typing import Matrix
 
 #: Range of the logarithm of gamma relative to the mean eigenvalue.
 RELATIVE = (-12.0, 18.0)
+#: Share of the trace below which a centred Gram matrix counts as zero: a kernel that is constant over the rows.
+CONSTANT = 1e-12
 
 
 def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evidence:
@@ -46,8 +48,9 @@ def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evi
     """
     n, q, F, m = design.n, y.shape[1], design.freedom, design.size
     trace = design.trace(K)
-    scale = max(trace / m, np.finfo(float).tiny)
-    gamma = float(np.exp(relative)) / scale
+    whole = float(design.counts @ np.diagonal(K))
+    varies = trace > CONSTANT * whole
+    gamma = float(np.exp(relative)) * F / (trace if varies else max(whole, np.finfo(float).tiny))
     C = np.array(design.scaled_gram(K), order="C")
     C[np.diag_indices(n)] += 1.0 / gamma
     factor = cholesky(C, overwrite=True, what="K + I/gamma (is the kernel positive definite?)")
@@ -67,9 +70,10 @@ def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evi
 
     A *= -0.5 * q
     A += (0.5 * q * F / quadratic) * (a @ a.T)
-    A[np.diag_indices(n)] -= slope / trace if trace > 0.0 else 0.0  # d ln gamma = -d trace / trace at fixed relative gamma
-    if design.bias:
-        A += np.outer(s, (slope / (trace * design.total)) * s) if trace > 0.0 else 0.0
+    if varies:  # d ln gamma = -d trace / trace at fixed relative gamma
+        A[np.diag_indices(n)] -= slope / trace
+        if design.bias:
+            A += np.outer(s, (slope / (trace * design.total)) * s)
     terms = {"fit": fit, "determinant": -0.5 * q * log_terms}
     dK = design.scaled_gram(A)
     latent = np.array([np.log(gamma)])

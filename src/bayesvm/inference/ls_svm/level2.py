@@ -73,8 +73,8 @@ class LevelTwo:
 
 def gamma_range(spectrum: Spectrum) -> tuple[float, float]:
     """Return the range of the logarithm of gamma; it moves with the scale of the kernel."""
-    trace = max(spectrum.trace, np.finfo(float).tiny)
-    low, high = np.log(LEAST / trace), np.log(MOST * spectrum.size / trace)
+    trace = max(spectrum.trace, 1e-100)  # a kernel that is constant over the rows has none, and gamma no meaning
+    low, high = np.log(LEAST / trace), np.log(MOST * spectrum.design.freedom / trace)
     return float(low), float(high)
 
 

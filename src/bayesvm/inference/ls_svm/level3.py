@@ -25,7 +25,7 @@ import numpy as np
 
 from bayesvm.inference.base import Evidence
 from bayesvm.inference.ls_svm.design import Design
-from bayesvm.inference.ls_svm.level2 import LevelTwo, level2
+from bayesvm.inference.ls_svm.level2 import LEAST, LevelTwo, level2
 from bayesvm.inference.ls_svm.spectrum import Spectrum, complete_spectrum
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Matrix
@@ -34,11 +34,20 @@ from bayesvm.typing import Matrix
 FLAT = 1e-12
 
 
+def _shares(spectrum: Spectrum, found: LevelTwo) -> tuple[float, float]:
+    """Return d and F - d, both positive: parameters in use, and what is left to the noise.
+
+    The limits matter for a kernel that is constant over the rows, and for a machine without noise.
+    """
+    F = spectrum.design.freedom
+    d = max(found.gamma_eff - float(spectrum.design.bias), 0.1 * LEAST)
+    return d, max(F - d, np.finfo(float).eps * F)
+
+
 def occam(spectrum: Spectrum, found: LevelTwo) -> float:
     """Return the logarithm of the Occam factor of (5.2), constants left out."""
-    q, F = spectrum.outputs, spectrum.design.freedom
-    d = found.gamma_eff - float(spectrum.design.bias)
-    return float(-0.5 * np.log(q * d) - 0.5 * np.log(q * (F - d)))
+    used, unused = _shares(spectrum, found)
+    return float(-0.5 * np.log(spectrum.outputs * used) - 0.5 * np.log(spectrum.outputs * unused))
 
 
 def log_evidence(spectrum: Spectrum, found: LevelTwo) -> float:
@@ -75,16 +84,17 @@ def _cotangent(spectrum: Spectrum, found: LevelTwo) -> Matrix:
     design, q, V = spectrum.design, spectrum.outputs, spectrum.basis
     F, gamma = design.freedom, found.gamma
     p = 1.0 / (1.0 + gamma * spectrum.values)
-    d, d1 = float(np.sum(1.0 - p)), float(np.sum(p * (1.0 - p)))
+    d1 = float(np.sum(p * (1.0 - p)))
     power = spectrum.power
     R = max(float(p @ power) + spectrum.rest, np.finfo(float).tiny)
     u = float((p * (1.0 - p)) @ power)
-    rho = -0.5 / d + 0.5 / (F - d)
+    used, unused = _shares(spectrum, found)
+    rho = -0.5 / used + 0.5 / unused
     determined = found.inside and found.curvature < -FLAT * F
     kappa = -rho * d1 / found.curvature if determined else 0.0
 
     diagonal = -0.5 * q * gamma * p + (rho - 0.5 * q * kappa) * gamma * p * p
-    if not found.inside:  # gamma times the trace is at the end of its range: d ln gamma = -d trace / trace
+    if not found.inside and spectrum.trace > 0.0:  # gamma times the trace is at the end of its range: d ln gamma = -d trace / trace
         diagonal -= (found.slope + rho * d1) / spectrum.trace
     weight = q * F * gamma / R
     e = V @ (p[:, None] * spectrum.targets)

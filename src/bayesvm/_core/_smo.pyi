@@ -1,0 +1,56 @@
+from collections.abc import Callable
+
+from bayesvm.typing import Indices, Matrix, Vector
+
+class Columns:
+    @property
+    def size(self) -> int: ...
+
+class DenseColumns(Columns):
+    def __init__(self, K: Matrix) -> None: ...
+
+class KernelColumns(Columns):
+    def __init__(self, X: Matrix, gaussian: bool, variance: float, offset: float = 0.0, degree: int = 1) -> None: ...
+
+class CallbackColumns(Columns):
+    def __init__(self, function: Callable[[Indices, Indices], Matrix], diagonal: Vector) -> None: ...
+
+class SharedColumns(Columns):
+    def __init__(self, source: Columns) -> None: ...
+    def take(self, rows: Indices) -> SharedColumns: ...
+
+class Solver:
+    def __init__(
+        self,
+        columns: Columns,
+        target: Vector,
+        kink: Vector,
+        bend: Vector,
+        weight: Vector,
+        lower: Vector,
+        upper: Vector,
+        start: Vector,
+        equality: bool,
+        shrink: bool,
+        tol: float,
+        max_iter: int,
+        cache_bytes: int,
+    ) -> None: ...
+    def run(self, seconds: float) -> int: ...
+    def set_tol(self, tol: float) -> None: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def misses(self) -> int: ...
+    @property
+    def active(self) -> int: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def multiplier(self) -> tuple[float, float]: ...
+    @property
+    def alpha(self) -> Vector: ...
+    @property
+    def gradient(self) -> Vector: ...
