@@ -40,7 +40,7 @@ def wild_scales():
 
 
 def one_member():
-    X, y = blobs(n=15)
+    X, _ = blobs(n=15)
     return X, np.where(np.arange(15) == 4, 1, 0)
 
 

@@ -12,7 +12,12 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from bayesvm.estimators._calibration import Calibration, calibrate_odds
+from bayesvm.estimators._inference import PREDICTIVE_EP, inference_from_name
+from bayesvm.estimators._machine import Machine, refine
 from bayesvm.estimators._self_tuning import SelfTuning
+from bayesvm.inference import EP, Inference
+from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Classification, Likelihood, Weighted, from_name
 from bayesvm.typing import Indices, Matrix, Vector
 
@@ -50,6 +55,22 @@ class SelfTuningClassifier(ClassifierMixin, SelfTuning):
             )
         return likelihood
 
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        for name, allowed in (("posterior", ("ep", "laplace")), ("calibrate", ("auto", "loo", None))):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"{name}: expected one of {', '.join(map(repr, allowed))}, found {value!r}")
+        if self.inference == "ep" and self.posterior != "ep":
+            raise ValueError(f"posterior: expected 'ep' with inference='ep', found {self.posterior!r}")
+
+    def _inference(self) -> Inference:
+        return inference_from_name(self.inference, self._likelihood())
+
+    def _refined(self, machine: Machine) -> Machine:
+        wanted = self.posterior == "ep" and not isinstance(machine.objective.inference, EP)
+        return refine(machine, PREDICTIVE_EP if wanted else None)
+
     # -- fitting ------------------------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn hyperparameters and latent function from the training data.
@@ -76,7 +97,34 @@ class SelfTuningClassifier(ClassifierMixin, SelfTuning):
         problems = [(np.where(codes[rows] == k, 1.0, -1.0), likelihood) for k in positives]
         inputs = self._prepare(X[rows], None if weights is None else weights[rows])
         self._finish(self._fit_machines(inputs, problems), X, rows)
+        self._leave_one_out(X, codes, rows, np.ones(rows.size) if weights is None else weights[rows])
         return self
+
+    def _leave_one_out(self, X: Any, codes: Indices, rows: Indices, weights: Vector) -> None:
+        """Calibrate on the leave-one-out predictions of the rows that were used, and report them for all rows."""
+        own = np.column_stack([_loo_log_odds(machine) for machine in self._machines])
+        self.calibration_ = [
+            Calibration()
+            if self.calibrate is None
+            else calibrate_odds(
+                own[:, k], m.objective.y, weights, tuned=self._tuned(m), cautious=self.calibrate == "auto"
+            )
+            for k, m in enumerate(self._machines)
+        ]
+        odds = np.empty((codes.size, len(self._machines)))
+        odds[rows] = self._calibrated(own)
+        unused = np.setdiff1d(np.arange(codes.size), rows)
+        if unused.size:
+            odds[unused] = self._log_odds(self._standardizer.inputs(X[unused]))
+        log_proba = self._log_proba(odds, None)
+        self.loo_proba_ = np.exp(log_proba)
+        self.loo_log_likelihood_ = float(np.sum(log_proba[np.arange(codes.size), codes]))
+
+    def _tuned(self, machine: Machine) -> int:
+        return 0 if self.optimizer is None else machine.theta.size
+
+    def _calibrated(self, odds: Matrix) -> Matrix:
+        return np.column_stack([c.apply(odds[:, k]) for k, c in enumerate(self.calibration_)])
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Indices, Vector | None, Indices]:
         """Validate the data and set ``classes_``; return X, class numbers, weights (None if all are one) and rows in use."""
@@ -103,14 +151,14 @@ class SelfTuningClassifier(ClassifierMixin, SelfTuning):
         return None if sample_weight is None and self.class_weight is None else weights
 
     # -- prediction ---------------------------------------------------------------------------------------------------
-    def _log_odds(self, X: Any) -> Matrix:
-        """Return the log odds of each machine's averaged probability, one column per machine."""
-        mean, var = self._latent(X)
-        columns = [m.likelihood.plain.log_odds(mean[:, k], var[:, k]) for k, m in enumerate(self._machines)]
-        return np.column_stack(columns)
+    def _log_odds(self, inputs: Inputs) -> Matrix:
+        """Return the log odds of each machine's averaged and calibrated probability, one column per machine."""
+        latent = [machine.latent(inputs) for machine in self._machines]
+        columns = [m.likelihood.plain.log_odds(*pair) for m, pair in zip(self._machines, latent)]
+        return self._calibrated(np.column_stack(columns))
 
-    def _log_proba(self, X: Any, class_prior: Any) -> Matrix:
-        odds = self._log_odds(X)
+    def _log_proba(self, odds: Matrix, class_prior: Any) -> Matrix:
+        """Return logarithms of class probabilities from the machines' log odds."""
         if odds.shape[1] == 1:
             log_proba = np.column_stack([log_expit(-odds[:, 0]), log_expit(odds[:, 0])])
         else:
@@ -136,7 +184,7 @@ class SelfTuningClassifier(ClassifierMixin, SelfTuning):
     def predict_log_proba(self, X: Any, class_prior: Any = None) -> Matrix:
         """Return logarithms of class probabilities; see :meth:`predict_proba`."""
         check_is_fitted(self)
-        return self._log_proba(X, class_prior)
+        return self._log_proba(self._log_odds(self._inputs(X)), class_prior)
 
     def predict_proba(self, X: Any, class_prior: Any = None) -> Matrix:
         """Return class probabilities averaged over the posterior, Chu2003 (39).
@@ -191,6 +239,15 @@ class SelfTuningClassifier(ClassifierMixin, SelfTuning):
             raise ValueError(f"label_doubt: expected labels among {self.classes_!r}, found {unknown[0]!r}")
         probability = 1.0 - proba[np.arange(y.size), np.searchsorted(self.classes_, y)]
         return LabelDoubt(probability, np.argsort(-probability, kind="stable"))
+
+
+def _loo_log_odds(machine: Machine) -> Vector:
+    """Return the log odds of the training rows, each predicted without itself."""
+    q = machine.marginals
+    assert q is not None
+    likelihood = machine.likelihood.plain
+    assert isinstance(likelihood, Classification)
+    return likelihood.log_odds(q.cavity_mean, q.cavity_var)
 
 
 __all__ = ["LabelDoubt", "SelfTuningClassifier"]

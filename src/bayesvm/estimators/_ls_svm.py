@@ -68,11 +68,8 @@ class LeastSquares(SelfTuning):
         return GaussianNoise()
 
     def _check_arguments(self) -> None:
-        if not isinstance(self.kernel, str | list | tuple):
-            super()._check_arguments()
-        elif isinstance(self.kernel, str) and self.kernel != "auto":
-            raise ValueError(f"kernel: expected an object, a list of them, None or 'auto', found {self.kernel!r}")
-        elif len(self.kernel) == 0:
+        super()._check_arguments()
+        if isinstance(self.kernel, list | tuple) and len(self.kernel) == 0:
             raise ValueError("kernel: expected at least one kernel in the list, found none")
         n = self.n_components
         if not ((isinstance(n, str) and n == "auto") or _is_count(n)):

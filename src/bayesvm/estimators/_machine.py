@@ -9,11 +9,12 @@ import numpy as np
 
 from bayesvm.hyper import ClimbStatus, EvidenceObjective, Maximizer, Maximum, maximize_untying
 from bayesvm.hyper.maximize import StartRecord
-from bayesvm.inference import Evidence, Posterior
+from bayesvm.inference import EP, Evidence, Marginals, Posterior, leave_one_out
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import cholesky
+from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Entries of the cross Gram matrix that prediction holds at a time.
@@ -27,6 +28,14 @@ class Candidate:
     kernel: str
     log_evidence: float
     kept: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Refinement:
+    """A posterior by another method than the one whose evidence was maximised: its log evidence and its status."""
+
+    log_evidence: float
+    status: Status
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +56,10 @@ class Machine:
         How theta was found.
     candidates : tuple of Candidate
         The kernels that were compared, if there was a choice.
+    refinement : Refinement or None
+        Where the posterior comes from, if not from the method that found theta.
+    marginals : Marginals or None
+        The posterior at the training rows, for leave-one-out predictions.
     """
 
     kernel: Kernel
@@ -57,6 +70,8 @@ class Machine:
     objective: EvidenceObjective
     maximum: Maximum
     candidates: tuple[Candidate, ...] = ()
+    refinement: Refinement | None = None
+    marginals: Marginals | None = None
 
     @property
     def theta(self) -> Vector:
@@ -66,13 +81,17 @@ class Machine:
     @property
     def converged(self) -> bool:
         """Whether the maximiser and the solver inside it both ended well."""
-        return self.maximum.status.ok and self.evidence.status.ok
+        return all(s.ok for s in self._statuses)
 
     @property
     def trouble(self) -> str:
         """What did not converge, in words (empty if all did)."""
-        parts = [s.value for s in (self.maximum.status, self.evidence.status) if not s.ok]
-        return "; ".join(parts)
+        return "; ".join(s.value for s in self._statuses if not s.ok)
+
+    @property
+    def _statuses(self) -> tuple[ClimbStatus | Status, ...]:
+        last = () if self.refinement is None else (self.refinement.status,)
+        return (self.maximum.status, self.evidence.status, *last)
 
     @property
     def support(self) -> Indices:
@@ -131,4 +150,22 @@ def learn(objective: EvidenceObjective, starts: Sequence[Vector], maximizer: Max
     )
 
 
-__all__ = ["Candidate", "Machine", "learn"]
+def refine(machine: Machine, method: EP | None) -> Machine:
+    """Return the machine with marginals at its training rows, and with the posterior of another method if one is given."""
+    objective = machine.objective
+    K = machine.kernel.gram(objective.X)
+    if method is None:
+        return dataclasses.replace(machine, marginals=leave_one_out(K, machine.posterior))
+    posterior, log_evidence, status = method.posterior(
+        K, objective.y, machine.likelihood, warm_start=machine.evidence.latent
+    )
+    return dataclasses.replace(
+        machine,
+        posterior=posterior,
+        inputs=objective.X.forget().take(posterior.support),
+        refinement=Refinement(log_evidence, status),
+        marginals=leave_one_out(K, posterior),
+    )
+
+
+__all__ = ["Candidate", "Machine", "Refinement", "learn", "refine"]

@@ -79,7 +79,7 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
         self._spread = 1.0 if self.standardize else float(np.sqrt(np.mean(np.var(inner, axis=0)))) or 1.0
         likelihood = self._sized(likelihood, rows.size)
         if self._shares:
-            machines = self._fit_shared(inputs, inner, _weighted(likelihood, w))
+            machines = self._fit_shared(inputs, inner, _weighted(likelihood.rescaled(self._spread), w))
         else:
             problems = [(inner[:, k], _weighted(self._in_scale(likelihood, k), w)) for k in range(Y.shape[1])]
             machines = self._fit_machines(inputs, problems)
@@ -111,8 +111,8 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
         return bool(self.share_hyperparameters) and not self._single and self._targets.scale.size > 1
 
     def _in_scale(self, likelihood: Regression, k: int) -> Regression:
-        """Return the likelihood in the units of the standardised targets of output k."""
-        return likelihood.rescaled(1.0 / float(self._targets.scale[k])) if self._in_user_units else likelihood
+        """Return the likelihood in the units used inside for output k."""
+        return likelihood.rescaled(1.0 / float(self._targets.scale[k]) if self._in_user_units else self._spread)
 
     def _library_starts(
         self, kernel: Kernel, likelihood: Likelihood, X: Inputs, n_starts: int, rng: np.random.Generator
@@ -197,7 +197,8 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
             Only if ``return_std``.
         """
         if not return_std:
-            return self._shaped(self._targets.outer(self._means(self._inputs(X))))
+            means = self._means(self._inputs(X))
+            return self._shaped(self._targets.outer(means))
         mean, var = self._latent(X)
         if return_noise:
             var = var + np.array([noise.noise_variance for noise in self._noise()])

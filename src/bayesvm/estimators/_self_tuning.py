@@ -126,6 +126,10 @@ class SelfTuning(BaseEstimator, ABC):
         own = np.concatenate([kernel.theta, likelihood.theta])
         return fit(kernel, [] if self.kernel is None else [own], self.n_starts)
 
+    def _refined(self, machine: Machine) -> Machine:
+        """Return the machine as predictions use it; a hook for another posterior at the same hyperparameters."""
+        return machine
+
     def _starts(
         self, kernel: Kernel, likelihood: Likelihood, X: Inputs, given: Sequence[Vector], n_starts: int
     ) -> list[Vector]:
@@ -161,6 +165,7 @@ class SelfTuning(BaseEstimator, ABC):
 
         ``rows`` are the rows of X on which the machines were fitted.
         """
+        machines = [self._refined(machine) for machine in machines]
         self._machines = machines
         first = machines[0]
         shift, scale = self._standardizer.shift, self._standardizer.scale

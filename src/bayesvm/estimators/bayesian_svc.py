@@ -26,6 +26,14 @@ class BayesianSVC(SelfTuningClassifier):
     likelihood : str or likelihood
         "trigonometric" (the paper's), "raised-cosine" (the same shape with a continuous second derivative), "logistic" or
         "probit" (Gaussian process classifiers, not sparse), or an object of :mod:`bayesvm.likelihoods`.
+    inference : {"laplace", "ep"}
+        Whose evidence is maximised: Laplace's (the paper's) or that of expectation propagation (closer, and slower).
+    posterior : {"ep", "laplace"}
+        Where predictions come from. "ep": expectation propagation, run once at the hyperparameters that were found; its means
+        and variances are better than those of Laplace's method. "laplace": the paper's behaviour, with few support vectors.
+    calibrate : {"auto", "loo", None}
+        Correction of the log odds by two numbers fitted to leave-one-out predictions of the training rows: as far as the
+        data justify it, in full, or not at all.
     optimizer : {"lbfgs", None}
         Quasi-Newton ascent of the evidence from several starts, or None to keep the hyperparameters of ``kernel``.
     n_starts : int
@@ -64,6 +72,12 @@ class BayesianSVC(SelfTuningClassifier):
         The same, per machine.
     named_relevance_ : dict or None
         The same as ``relevance_`` by feature name, largest first.
+    loo_proba_ : array of shape (n, n_classes)
+        Probabilities of the training rows, each predicted without itself (hyperparameters kept, calibration included).
+    loo_log_likelihood_ : float
+        Sum over the training rows of the logarithm of the given class's leave-one-out probability.
+    calibration_ : list of Calibration
+        Per machine: ``scale`` and ``shift`` of the log odds, ``gain`` in nats, and the ``weight`` with which it was applied.
     candidates_ : list of (str, float)
         With ``kernel="auto"``: the kernels tried and their log evidences.
     classes_, n_features_in_, feature_names_in_ : arrays
@@ -104,6 +118,9 @@ class BayesianSVC(SelfTuningClassifier):
         *,
         ard: bool = False,
         likelihood: Any = "trigonometric",
+        inference: str = "laplace",
+        posterior: str = "ep",
+        calibrate: str | None = "auto",
         optimizer: str | None = "lbfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
@@ -119,6 +136,9 @@ class BayesianSVC(SelfTuningClassifier):
         self.kernel = kernel
         self.ard = ard
         self.likelihood = likelihood
+        self.inference = inference
+        self.posterior = posterior
+        self.calibrate = calibrate
         self.optimizer = optimizer
         self.n_starts = n_starts
         self.hyperprior = hyperprior

@@ -13,8 +13,12 @@ from bayesvm.exceptions import IncompatibleError
 from bayesvm.inference import Exact, Inference, Laplace
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Regression, from_name
-from bayesvm.likelihoods.insensitive import check_beta
+from bayesvm.likelihoods.insensitive import TransitionLoss, check_beta
 from bayesvm.typing import Vector
+
+#: Bounds of C and epsilon for standardised targets: noise below a thousandth of the targets' spread counts as none.
+C_BOUNDS = (1e-2, 1e3)
+EPSILON_BOUNDS = (1e-3, 1e1)
 
 
 class BayesianSVR(SelfTuningRegressor):
@@ -184,7 +188,11 @@ class BayesianSVR(SelfTuningRegressor):
         check_beta(type(self).__name__, float(self.beta))
 
     def _sized(self, likelihood: Regression, n: int) -> Regression:
-        if not isinstance(self.likelihood, str) or not _has_beta(likelihood):
+        if not isinstance(self.likelihood, str):
+            return likelihood
+        if isinstance(likelihood, TransitionLoss):
+            likelihood = likelihood.bounded(C=C_BOUNDS, epsilon=EPSILON_BOUNDS)
+        if not _has_beta(likelihood):
             return likelihood
         automatic = 0.3 if n < 2000 else 0.1 if n <= 4000 else 0.05
         changes: dict[str, Any] = {"beta": automatic if self.beta == "auto" else float(self.beta)}

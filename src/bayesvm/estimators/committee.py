@@ -125,7 +125,9 @@ class Committee(MetaEstimatorMixin, BaseEstimator):
     def _assemble(self, fitted: Any, thetas: Sequence[Sequence[Vector]], weights: Vector | None = None) -> Self:
         members, values = [], []
         for member_thetas in thetas:
-            machines = [_machine_at(m, theta) for m, theta in zip(fitted._machines, member_thetas, strict=True)]
+            machines = [
+                fitted._refined(_machine_at(m, theta)) for m, theta in zip(fitted._machines, member_thetas, strict=True)
+            ]
             member = copy.copy(fitted)
             member._machines = machines
             members.append(member)

@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper.ascent import Climb, ClimbStatus, Point, advance, begin
 from bayesvm.inference.base import Evidence
+from bayesvm.solvers.base import Status
 from bayesvm.typing import Matrix, Vector
 
 logger = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class Maximizer:
         its local maximum by about ``tol`` times the number of hyperparameters, where half a nat each is the size of what the
         data leave open.
     max_evaluations : int
-        Largest number of evaluations per start.
+        Number of evaluations per start after which no further step is begun.
     n_jobs : int or None
         Starts that climb at the same time (threads, one BLAS thread each); as in joblib.
     callback : callable, optional
@@ -151,7 +152,7 @@ class Maximizer:
             if best.point is None:
                 raise
             logger.warning("interrupted; the best point so far is kept (value %.6g)", best.point.value)
-            runs[:] = [run.ended(ClimbStatus.INTERRUPTED) if run.running else run for run in runs]
+            runs[:] = [best.caught_up(run).ended(ClimbStatus.INTERRUPTED) if run.running else run for run in runs]
         if best.point is None:
             raise NotPositiveDefiniteError(runs[0].point.problem)
         history = tuple(run.record() for run in runs)
@@ -167,7 +168,7 @@ class Maximizer:
             while active := [run for run in runs if run.running]:
                 moved = pool(joblib.delayed(climb_round)(objective, run, self, best) for run in active)
                 for old, new in zip(active, moved):
-                    best.offer(new.index, new.point)
+                    best.offer(new.index, new.point, new.evaluations)
                     runs[new.index] = new
                     logger.debug(
                         "start %d: %.6g -> %.6g, %s", new.index, old.point.value, new.point.value, new.status.name
@@ -227,18 +228,29 @@ class Best:
         self._lock = threading.Lock()
         self.point: Point | None = None
         self.start = -1
+        self._by_start: dict[int, tuple[Point, int]] = {}
 
     def __reduce__(self) -> tuple[type[Best], tuple[()]]:
         return Best, ()
 
-    def offer(self, start: int, point: Point) -> float:
-        """Take note of a point and return the best value."""
+    def offer(self, start: int, point: Point, evaluations: int) -> float:
+        """Take note of a point, with how many the start has evaluated so far, and return the best value."""
         with self._lock:
+            own = self._by_start.get(start, (point, 0))[0]
+            self._by_start[start] = (point if point.value > own.value else own, evaluations)
             if np.isfinite(point.value) and (
                 self.point is None or (point.value, -start) > (self.point.value, -self.start)
             ):
                 self.point, self.start = point, start
             return -np.inf if self.point is None else self.point.value
+
+    def caught_up(self, run: Run) -> Run:
+        """Return a run that was stopped in the middle of a round, with what it had found until then."""
+        if run.index not in self._by_start:
+            return run
+        point, evaluations = self._by_start[run.index]
+        climb = Climb(point, np.eye(run.start.size), True, evaluations, ClimbStatus.RUNNING)
+        return dataclasses.replace(run, climb=climb, evaluations=evaluations)
 
 
 def climb_round(objective: Objective, run: Run, options: Maximizer, best: Best) -> Run:
@@ -249,27 +261,31 @@ def climb_round(objective: Objective, run: Run, options: Maximizer, best: Best) 
         nonlocal spent
         spent += 1
         point = _evaluate(objective, theta, latent)
-        top = best.offer(run.index, point)
+        top = best.offer(run.index, point, spent)
         if options.callback is not None:
             options.callback(Tick(run.index, spent, theta, point.value, top))
         return point
 
     climb = run.climb or begin(evaluate, run.start, objective.bounds)
-    while climb.status is ClimbStatus.RUNNING and spent < run.evaluations + ROUND:
+    end = min(run.evaluations + ROUND, options.max_evaluations)
+    while climb.status is ClimbStatus.RUNNING and spent < end:
         climb = advance(evaluate, climb, objective.bounds, options.tol * run.start.size)
-        if climb.status is ClimbStatus.RUNNING and spent >= options.max_evaluations:
-            climb = dataclasses.replace(climb, status=ClimbStatus.LIMIT)
+    if climb.status is ClimbStatus.RUNNING and spent >= options.max_evaluations:
+        climb = dataclasses.replace(climb, status=ClimbStatus.LIMIT)
     return Run(run.index, run.start, climb, spent, run.seconds + time.perf_counter() - began)
 
 
 def _evaluate(objective: Objective, theta: Vector, latent: Vector | None) -> Point:
-    """Evaluate the objective; a Gram matrix that cannot be factored is a place to turn back from, not the end."""
+    """Evaluate the objective; where it cannot be computed is a place to turn back from, not the end."""
     try:
         result = objective.evaluate(theta, latent)
     except NotPositiveDefiniteError as error:
         logger.info("evidence not computable at theta = %s: %s", np.round(theta, 3), error)
         return Point(theta, -np.inf, np.zeros_like(theta), None, str(error))
     status = result.evidence.status
+    if status is Status.MAX_ITER:  # far from the mode the value means nothing, and may be far too high
+        logger.info("evidence not computable at theta = %s: solver %s", np.round(theta, 3), status.value)
+        return Point(theta, -np.inf, np.zeros_like(theta), None, status.value)
     return Point(theta, result.value, result.gradient, result.evidence.latent, "" if status.ok else status.value)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesvm.hyper.ascent import ClimbStatus
 from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.typing import Vector
@@ -32,7 +33,9 @@ def maximize_evidence(maximizer: Maximizer, objective: EvidenceObjective, starts
         return maximizer.maximize(objective, starts)
     settled = maximizer.maximize(dataclasses.replace(objective, likelihood=smoothed), starts)
     leaders = _leaders(settled.history)
-    short = dataclasses.replace(maximizer, max_evaluations=min(REFINEMENT, maximizer.max_evaluations))
+    interrupted = any(record.status is ClimbStatus.INTERRUPTED for record in settled.history)
+    longest = 1 if interrupted else min(REFINEMENT, maximizer.max_evaluations)
+    short = dataclasses.replace(maximizer, max_evaluations=longest)
     distinct = sorted(set(leaders))
     refined = short.maximize(objective, [settled.history[i].end for i in distinct])
     by_leader = dict(zip(distinct, refined.history))
@@ -61,7 +64,7 @@ def _joined(first: StartRecord, second: StartRecord, *, own: bool) -> StartRecor
         second.end,
         second.value,
         first.evaluations + (second.evaluations if own else 0),
-        first.status,
+        second.status if second.status is ClimbStatus.INTERRUPTED or not first.status.ok else first.status,
         first.seconds + (second.seconds if own else 0.0),
     )
 

@@ -70,12 +70,12 @@ def regression_scales(X: Inputs, spread: float) -> list[tuple[Scale, float]]:
     d = X.n_features
     root, variance = float(np.sqrt(d)), spread**2
     table = [
-        (1.0, root, 1.0, 0.3),
-        (1.0, 0.3 * root, 1.0, 0.1),
-        (1.0, 2.5 * root, 1.0, 0.1),
+        (1.0, root, 1.0, 0.5),
+        (1.0, 0.3 * root, 1.0, 0.3),
+        (1.0, 2.5 * root, 1.0, 0.3),
         (1.0, float(np.sqrt(2.0)), 100.0, 0.7),
         (1.0, 0.1 * root, 1.0, 0.5),
-        (10.0, 3.0 * root, 1.0, 0.03),
+        (10.0, 3.0 * root, 1.0, 0.1),
     ]
     return [(Scale(v * variance, scale, c * variance, d), noise * spread) for v, scale, c, noise in table]
 

@@ -76,7 +76,7 @@ class SMO(Solver):
             kkt = _residual(result, d) if smooth else max(result.gap, 0.0) / scale
             if kkt <= self.tol or not result.status.ok:
                 break
-            run.sharpen(min(0.1, 0.5 * self.tol / kkt) * run.tol)
+            run.sharpen(float(np.clip(0.5 * self.tol / kkt, 1e-4, 0.1)) * run.tol)
         return _mode(result, d, kkt, smooth, self.tol)
 
 

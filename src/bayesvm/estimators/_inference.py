@@ -1,0 +1,23 @@
+"""Names of inference methods in the constructors of the estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from bayesvm.inference import EP, Exact, Inference, Laplace
+from bayesvm.likelihoods.base import Likelihood
+
+METHODS: Mapping[str, Callable[[], Inference]] = {"laplace": Laplace, "ep": EP}
+
+#: Expectation propagation for predictions: sites that move a marginal by less than a thousandth are left out.
+PREDICTIVE_EP = EP(tol=1e-5, drop=1e-3)
+
+
+def inference_from_name(name: str, likelihood: Likelihood) -> Inference:
+    """Return the method of that name; exact inference where the likelihood permits it."""
+    if name not in METHODS:
+        raise ValueError(f"inference: expected one of {', '.join(map(repr, METHODS))}, found {name!r}")
+    return Exact() if likelihood.traits.quadratic else METHODS[name]()
+
+
+__all__ = ["METHODS", "PREDICTIVE_EP", "inference_from_name"]
