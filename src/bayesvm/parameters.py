@@ -95,13 +95,13 @@ class Parameterized:
     @property
     def theta(self) -> Vector:
         """Logarithms of the free parameters."""
-        return np.log(np.concatenate([np.empty(0), *(values for _, values, _ in self._learnt())]))
+        return np.asarray(np.log(np.concatenate([np.empty(0), *(values for _, values, _ in self._learnt())])))
 
     @property
     def bounds(self) -> Matrix:
         """Bounds of ``theta``, one row (low, high) per entry."""
         rows = [bounds for _, values, bounds in self._learnt() for _ in values]
-        return np.log(np.asarray(rows, dtype=float).reshape(-1, 2))
+        return np.asarray(np.log(np.asarray(rows, dtype=float).reshape(-1, 2)))
 
     @property
     def names(self) -> tuple[str, ...]:

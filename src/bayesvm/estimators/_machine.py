@@ -155,7 +155,7 @@ def refine(machine: Machine, method: EP | None) -> Machine:
     objective = machine.objective
     K = machine.kernel.gram(objective.X)
     if method is None:
-        return dataclasses.replace(machine, marginals=leave_one_out(K, machine.posterior))
+        return dataclasses.replace(machine, marginals=leave_one_out(K, machine.posterior, machine.likelihood.copies))
     posterior, log_evidence, status = method.posterior(
         K, objective.y, machine.likelihood, warm_start=machine.evidence.latent
     )
@@ -164,7 +164,7 @@ def refine(machine: Machine, method: EP | None) -> Machine:
         posterior=posterior,
         inputs=objective.X.forget().take(posterior.support),
         refinement=Refinement(log_evidence, status),
-        marginals=leave_one_out(K, posterior),
+        marginals=leave_one_out(K, posterior, machine.likelihood.copies),
     )
 
 

@@ -55,7 +55,7 @@ class SelfTuning(BaseEstimator, ABC):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name}: expected an integer of at least {least}, found {value!r}")
-        if not (isinstance(self.tol, int | float | np.number) and self.tol > 0):
+        if not (isinstance(self.tol, int | float | np.number) and 0.0 < self.tol < np.inf):
             raise ValueError(f"tol: expected a positive number of nats, found {self.tol!r}")
         if self.hyperprior is not None and not isinstance(self.hyperprior, Hyperprior):
             raise ValueError(f"hyperprior: expected None or a bayesvm.hyper.Hyperprior, found {self.hyperprior!r}")

@@ -75,7 +75,7 @@ class BayesianSVC(SelfTuningClassifier):
     loo_proba_ : array of shape (n, n_classes)
         Probabilities of the training rows, each predicted without itself (hyperparameters kept, calibration included).
     loo_log_likelihood_ : float
-        Sum over the training rows of the logarithm of the given class's leave-one-out probability.
+        Sum over the training rows (with their weights) of the logarithm of the given class's leave-one-out probability.
     calibration_ : list of Calibration
         Per machine: ``scale`` and ``shift`` of the log odds, ``gain`` in nats, and the ``weight`` with which it was applied.
     candidates_ : list of (str, float)

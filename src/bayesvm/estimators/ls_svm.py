@@ -7,17 +7,18 @@ from typing import Any, Self
 
 import joblib
 import numpy as np
-from scipy.special import log_expit, log_softmax, ndtri
+from scipy.special import ndtri
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from bayesvm.estimators._classifier import SelfTuningClassifier
+from bayesvm.estimators._labels import LabelProbabilities
 from bayesvm.estimators._ls_svm import LeastSquares, Problem
 from bayesvm.inference.ls_svm import Moderator, softmax_log_odds
+from bayesvm.kernels.inputs import Inputs
 from bayesvm.typing import Matrix, Vector
 
 
-class BayesianLSSVC(LeastSquares, SelfTuningClassifier):
+class BayesianLSSVC(LeastSquares, LabelProbabilities):
     r"""Least-squares support vector classifier with three levels of inference (VanGestel2002).
 
     The labels -1 and +1 are regressed on :math:`w^\top\varphi(x) + b` with a Gaussian prior of precision :math:`\mu` on w, a flat
@@ -220,30 +221,22 @@ class BayesianLSSVC(LeastSquares, SelfTuningClassifier):
         return self
 
     # -- prediction ---------------------------------------------------------------------------------------------------
-    def _log_odds(self, X: Any) -> Matrix:
+    def _log_odds(self, inputs: Inputs) -> Matrix:
         """Return the log odds of every output, under the class frequencies of the training rows."""
-        if self.decision == "latent":
-            return self._latent(X)[0]
-        inputs = self._inputs(X)
         columns = []
         for machine, moderator in zip(self._machines, self._moderators):
-            if self.softmax:
+            if self.decision == "latent":
+                columns.append(machine.latent(inputs)[0])
+            elif self.softmax:
                 columns.append(softmax_log_odds(*machine.latent(inputs)))
             else:
                 columns.append(moderator.log_odds(*machine.moments(inputs, moderator.mixtures)))
         return np.hstack(columns)
 
-    def _log_proba(self, X: Any, class_prior: Any) -> Matrix:
-        prior = self.class_prior if class_prior is None else class_prior
-        if self.decision == "latent" and prior is not None:
+    def _prior_shift(self, class_prior: Any) -> Vector | None:
+        if self.decision == "latent" and class_prior is not None:
             raise ValueError("class_prior: the sign of the latent function knows no priors; use decision='moderated'")
-        odds = self._log_odds(X)
-        if odds.shape[1] == 1:
-            log_proba = np.column_stack([log_expit(-odds[:, 0]), log_expit(odds[:, 0])])
-        else:
-            log_proba = log_softmax(odds, axis=1)
-        shift = self._prior_shift(prior)
-        return log_proba if shift is None else log_softmax(log_proba + shift, axis=1)
+        return super()._prior_shift(class_prior)
 
     def _costs(self) -> Matrix | None:
         """Return the checked costs, None if every mistake costs the same."""

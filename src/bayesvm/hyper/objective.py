@@ -77,7 +77,10 @@ class EvidenceObjective:
 
     def model(self, theta: Vector) -> tuple[Kernel, Likelihood]:
         """Return kernel and likelihood with the given parameters."""
-        p = self.kernel.theta.size
+        p, q = self.kernel.theta.size, self.likelihood.theta.size
+        if np.shape(theta) != (p + q,):
+            names = ", ".join(self.names)
+            raise ValueError(f"theta: expected {p + q} logarithms ({names}), found an array of shape {np.shape(theta)}")
         return self.kernel.with_theta(theta[:p]), self.likelihood.with_theta(theta[p:])
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:

@@ -59,12 +59,14 @@ def _leaders(history: Sequence[StartRecord]) -> list[int]:
 
 def _joined(first: StartRecord, second: StartRecord, *, own: bool) -> StartRecord:
     """Return the record of a start that settled on the companion and was refined (with its leader, if not ``own``)."""
+    interrupted = ClimbStatus.INTERRUPTED in (first.status, second.status)
+    status = first.status if first.status.ok else second.status
     return StartRecord(
         first.start,
         second.end,
         second.value,
         first.evaluations + (second.evaluations if own else 0),
-        second.status if second.status is ClimbStatus.INTERRUPTED or not first.status.ok else first.status,
+        ClimbStatus.INTERRUPTED if interrupted else status,
         first.seconds + (second.seconds if own else 0.0),
     )
 

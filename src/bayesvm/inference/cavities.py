@@ -7,7 +7,8 @@ For any posterior of the shared form, with the diagonal v of :math:`V = (K^{-1} 
 
 For expectation propagation this is the cavity of its fixed point; for Laplace and variational posteriors it is the posterior of the
 other points with their terms unchanged, the analogous approximation. For Gaussian noise it is exact. On the support
-:math:`1 - v_i W_i = (B^{-1})_{ii}`, which does not cancel.
+:math:`1 - v_i W_i = (B^{-1})_{ii}`, which does not cancel. A point that occurs c times (a sample weight) is left out once:
+:math:`W_i / c` and :math:`\alpha_i / c` take the places of :math:`W_i` and :math:`\alpha_i`.
 """
 
 from __future__ import annotations
@@ -36,13 +37,16 @@ class Marginals:
     alpha : array, shape (n,)
         Coefficients, zero off the support.
     rest : array, shape (n,)
-        1 - v W: the precision of the cavity over the precision of the marginal.
+        1 - v W / c: the precision of the cavity over the precision of the marginal.
+    copies : array, shape (n,), or 1.0
+        c, how often each point occurs (sample weights): the cavity leaves one occurrence out.
     """
 
     mean: Vector
     var: Vector
     alpha: Vector
     rest: Vector
+    copies: Vector | float = 1.0
 
     @property
     def cavity_var(self) -> Vector:
@@ -52,21 +56,22 @@ class Marginals:
     @property
     def cavity_mean(self) -> Vector:
         """Mean of each latent value given the other points."""
-        return self.mean - self.cavity_var * self.alpha
+        return self.mean - self.cavity_var * (self.alpha / self.copies)
 
     @classmethod
-    def of(cls, K: Matrix, alpha: Vector, factor: Factor) -> Marginals:
+    def of(cls, K: Matrix, alpha: Vector, factor: Factor, copies: Vector | float = 1.0) -> Marginals:
         """Compute them from the coefficients of all training points and the factor."""
         floor = FLOOR * float(np.max(np.diagonal(K)))
         var, rest = _signed(K, factor) if isinstance(factor, SignedFactor) else _plain(K, factor)
-        return cls(times(K, alpha), np.maximum(var, floor), alpha, rest)
+        rest = 1.0 + (rest - 1.0) / copies if np.any(copies != 1.0) else rest
+        return cls(times(K, alpha), np.maximum(var, floor), alpha, rest, copies)
 
 
-def leave_one_out(K: Matrix, posterior: Posterior) -> Marginals:
+def leave_one_out(K: Matrix, posterior: Posterior, copies: Vector | float = 1.0) -> Marginals:
     """Return the marginals of a posterior, from which the cavities follow."""
     alpha = np.zeros(K.shape[0])
     alpha[posterior.support] = posterior.alpha
-    return Marginals.of(K, alpha, posterior.factor)
+    return Marginals.of(K, alpha, posterior.factor, copies)
 
 
 def _plain(K: Matrix, factor: SupportFactor) -> tuple[Vector, Vector]:

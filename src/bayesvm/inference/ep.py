@@ -44,6 +44,8 @@ from bayesvm.typing import Matrix, Vector
 CONTRACTING = 0.5
 #: Earlier sweeps that mixing looks at.
 DEPTH = 5
+#: A dropped site re-enters when it is this many times the size at which it is dropped.
+REENTRY = 4.0
 #: Heaviest damping.
 SMALLEST_STEP = 0.02
 #: Sweeps without a new smallest residual after which the iteration has stalled or oscillates.
@@ -108,7 +110,7 @@ class EP(Inference):
         dK = np.outer(q.alpha[M], 0.5 * q.alpha[M])
         R *= 0.5
         dK -= R
-        dphi = np.sum(likelihood.tilted_theta(y, q.cavity_mean, q.cavity_var), axis=1)
+        dphi = np.sum(q.copies * likelihood.tilted_theta(y, q.cavity_mean, q.cavity_var), axis=1)
         posterior = Posterior.of(q.alpha.copy(), sweep.factor)
         return posterior, Evidence(sum(terms.values()), terms, M, dK, dphi, status, sweep.sites, n_iter)
 
@@ -170,19 +172,22 @@ class EP(Inference):
         M = factor.support
         alpha = nu.copy()
         alpha[M] -= factor.apply(times(K, nu)[M])
-        q = Marginals.of(K, alpha, factor)
+        copies = likelihood.copies
+        q = Marginals.of(K, alpha, factor, copies)
         mean, var = q.cavity_mean, q.cavity_var
         good = var > 0.0  # a cavity can be improper only next to negative precisions
         var = np.where(good, var, q.var)
         tilted = likelihood.tilted(y, mean, var)
         left = np.maximum(1.0 + var * tilted.bend, 1e-12)
         image = np.stack([-tilted.bend / left, (tilted.slope - mean * tilted.bend) / left])
-        weak = (np.abs(image[0]) * var < self.drop) & (np.abs(tilted.slope) * np.sqrt(var) < self.drop)
+        least = np.where(tau == 0.0, REENTRY * self.drop, self.drop)  # what was dropped re-enters at a higher level
+        weak = (np.abs(image[0]) * var < least) & (np.abs(tilted.slope) * np.sqrt(var) < least)
         image[:, weak] = 0.0
+        image *= copies
         image[:, ~good] = sites[:, ~good]
-        apart = np.abs(tilted.slope - alpha) * var / np.sqrt(q.var)
+        apart = np.abs(tilted.slope - alpha / copies) * var / np.sqrt(q.var)
         wider = np.abs(var * left / q.var - 1.0)
-        ignored = weak & (tau == 0.0)
+        ignored = weak & (tau == 0.0) & (nu == 0.0)
         residual = float(np.max(np.where(ignored, 0.0, np.maximum(apart, wider)), initial=0.0))
         return _Sweep(sites, factor, q, tilted, image, residual)
 
@@ -212,9 +217,10 @@ def _terms(sweep: _Sweep) -> dict[str, float]:
     tau, nu = sweep.sites
     q = sweep.marginals
     m, v, rest = q.cavity_mean, q.cavity_var, q.rest
-    overlap = 0.5 * np.log(rest) + 0.5 * rest * (v * nu**2 + (2.0 * nu - tau * m) * m)
+    tau, one = tau / q.copies, nu / q.copies
+    overlap = q.copies * (0.5 * np.log(rest) + 0.5 * rest * (v * one**2 + (2.0 * one - tau * m) * m))
     return {
-        "tilted": float(np.sum(sweep.tilted.log_z)),
+        "tilted": float(np.sum(q.copies * sweep.tilted.log_z)),
         "sites": float(0.5 * (nu @ q.mean) - np.sum(overlap)),
         "determinant": -0.5 * sweep.factor.log_det(),
     }

@@ -24,6 +24,7 @@ from scipy.special import expit
 
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.likelihoods.dual import Dual
+from bayesvm.likelihoods.expectations import Expected, expected, expected_theta
 from bayesvm.likelihoods.quadrature import check_gaussians, log_gaussian_integral
 from bayesvm.likelihoods.tilted import Tilted, tilted_nodes
 from bayesvm.parameters import Parameterized
@@ -142,9 +143,19 @@ class Likelihood(Parameterized, ABC):
         """A likelihood of the same shape and parameters with a continuous second derivative: itself, if it has one."""
         return self
 
+    @property
+    def machine(self) -> Likelihood:
+        """The convex loss of the machine that this likelihood stands for: itself, unless normalising made it non-convex."""
+        return self
+
     def dual(self, y: Vector) -> Dual | None:
         """Return the dual of the losses of ``y`` if it has the form that the working-set solver treats, else None."""
         return None
+
+    @property
+    def copies(self) -> Vector | float:
+        """How often each training sample occurs: once, unless it carries a sample weight above one."""
+        return 1.0
 
     # -- near an end of the domain ------------------------------------------------------------------------------------
     @property
@@ -182,7 +193,10 @@ class Likelihood(Parameterized, ABC):
         return log_gaussian_integral(self.shifted_profile, self.knots, self.domain, t, var, origin=self.origin)
 
     def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
-        r"""Return :math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` with its derivatives in the mean; v must be positive."""
+        r"""Return :math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` with its derivatives in the mean; v must be positive.
+
+        With sample weights: the normaliser of one of the ``copies``.
+        """
         nodes = tilted_nodes(self, self.argument(y, mean), var)
         return nodes.moments(var, self.slope(y))
 
@@ -192,6 +206,22 @@ class Likelihood(Parameterized, ABC):
             return np.zeros((0, mean.size))
         nodes = tilted_nodes(self, self.argument(y, mean), var)
         return -nodes.average(self.profile_theta(self.origin + nodes.x).loss)
+
+    def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
+        r"""Return :math:`\int \ell(y, f)\, \mathcal N(f; m, v)\, df` with its first two derivatives in the mean.
+
+        Raises
+        ------
+        IncompatibleError
+            If the loss is infinite somewhere: so is then its expectation.
+        """
+        t, var = self._gaussians(y, mean, var)
+        return expected(self, t, var, self.slope(y))
+
+    def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
+        """Return the derivatives of the expected loss in the free parameters' logarithms, shape (p, n)."""
+        t, var = self._gaussians(y, mean, var)
+        return expected_theta(self, t, var)
 
     def _gaussians(self, y: Vector, mean: Vector, var: Vector) -> tuple[Vector, Vector]:
         """Return the means and variances of t, checked and brought to one shape."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
 from bayesvm.likelihoods.dual import Dual
+from bayesvm.likelihoods.expectations import Expected, expected_ramp
 from bayesvm.likelihoods.normal import log_exponential_tail, log_interval
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Vector
@@ -98,6 +99,13 @@ class EpsilonInsensitive(Regression):
         lower = log_exponential_tail((self.epsilon + t) / s, rate)
         total = np.logaddexp(log_interval((np.abs(t) - self.epsilon) / s, self.epsilon / s), np.logaddexp(upper, lower))
         return np.where(var > 0.0, total - self.log_mass, -self.profile(t).loss)
+
+    def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
+        """Return the closed form, one ramp to either side of the tube."""
+        t, var = self._gaussians(y, mean, var)
+        up, down = expected_ramp(t - self.epsilon, var), expected_ramp(-t - self.epsilon, var)
+        loss = self.C * (up.loss + down.loss) + self.log_mass
+        return Expected(loss, self.C * (down.gradient - up.gradient), self.C * (up.curvature + down.curvature))
 
 
 __all__ = ["EpsilonInsensitive"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
 from bayesvm.likelihoods.dual import Dual
+from bayesvm.likelihoods.expectations import Expected
 from bayesvm.likelihoods.normal import log_ndtr
 from bayesvm.likelihoods.tilted import Tilted
 from bayesvm.parameters import Bounds
@@ -88,6 +89,18 @@ class GaussianNoise(Regression):
         """Return the closed form."""
         total = self.variance + var
         row = 0.5 * self.variance / total * ((y - mean) ** 2 / total - 1.0)
+        return row[None] if self.theta.size else np.zeros((0, row.size))
+
+    def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
+        """Return the closed form."""
+        t, var = self._gaussians(y, mean, var)
+        p = self.profile(t)
+        return Expected(p.loss + 0.5 * var / self.variance, -p.gradient, p.curvature)
+
+    def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
+        """Return the closed form."""
+        t, var = self._gaussians(y, mean, var)
+        row = 0.5 - 0.5 * (t * t + var) / self.variance
         return row[None] if self.theta.size else np.zeros((0, row.size))
 
 

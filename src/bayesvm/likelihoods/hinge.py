@@ -9,9 +9,10 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
 from bayesvm.likelihoods.dual import Dual
+from bayesvm.likelihoods.expectations import Expected, expected_ramp
 from bayesvm.likelihoods.normal import log_exponential_tail, log_ndtr
 from bayesvm.parameters import Bounds
-from bayesvm.typing import Vector
+from bayesvm.typing import Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +66,17 @@ class Hinge(Classification):
         u = (t - 1.0) / s
         integral = np.logaddexp(log_ndtr(u), log_exponential_tail(u, self.C * s))
         return np.where(var > 0.0, integral, -self.profile(t).loss)
+
+    def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
+        """Return the closed form."""
+        t, var = self._gaussians(y, mean, var)
+        e = expected_ramp(1.0 - t, var)
+        return Expected(self.C * e.loss, -self.C * self.slope(y) * e.gradient, self.C * e.curvature)
+
+    def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
+        """Return the derivative in ln C, the expected loss itself."""
+        row = self.expected(y, mean, var).loss
+        return row[None] if self.theta.size else np.zeros((0, row.size))
 
 
 __all__ = ["Hinge"]

@@ -9,9 +9,10 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
 from bayesvm.likelihoods.dual import Dual
+from bayesvm.likelihoods.expectations import Expected, expected_ramp
 from bayesvm.likelihoods.normal import log_exponential_tail
 from bayesvm.parameters import Bounds
-from bayesvm.typing import Vector
+from bayesvm.typing import Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +77,18 @@ class Laplace(Regression):
         s = np.sqrt(np.where(var > 0.0, var, 1.0))
         tails = np.logaddexp(log_exponential_tail(-t / s, self.C * s), log_exponential_tail(t / s, self.C * s))
         return np.where(var > 0.0, tails + np.log(0.5 * self.C), -self.profile(t).loss)
+
+    def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
+        """Return the closed form, one ramp to either side."""
+        t, var = self._gaussians(y, mean, var)
+        up, down = expected_ramp(t, var), expected_ramp(-t, var)
+        loss = self.C * (up.loss + down.loss) - np.log(0.5 * self.C)
+        return Expected(loss, self.C * (down.gradient - up.gradient), self.C * (up.curvature + down.curvature))
+
+    def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
+        """Return the derivative in ln C."""
+        row = self.expected(y, mean, var).loss + np.log(0.5 * self.C) - 1.0
+        return row[None] if self.theta.size else np.zeros((0, row.size))
 
 
 __all__ = ["Laplace"]

@@ -13,6 +13,7 @@ from bayesvm.typing import Vector
 
 _ROOT2 = float(np.sqrt(2.0))
 _HALF_LOG_2PI = float(0.5 * np.log(2.0 * np.pi))
+_ROOT_2PI_INVERSE = float(1.0 / np.sqrt(2.0 * np.pi))
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
@@ -22,6 +23,11 @@ def log_ndtr(z: Vector) -> Vector:
     below, above = np.minimum(z, 0.0), np.maximum(z, 0.0)
     left = -0.5 * below * below + np.log(0.5 * erfcx(-below / _ROOT2))
     return np.where(z < 0.0, left, np.log1p(-0.5 * erfc(above / _ROOT2)))
+
+
+def density(z: Vector) -> Vector:
+    r"""Return :math:`\phi(z)`."""
+    return np.asarray(np.exp(-0.5 * z * z) * _ROOT_2PI_INVERSE)
 
 
 def hazard(z: Vector) -> Vector:
@@ -64,4 +70,4 @@ def log_interval(low: Vector, half: Vector) -> Vector:
     return np.where(low < 0.0, np.log(across), -0.5 * start * start + np.where(gentle, narrow, np.log(steep)))
 
 
-__all__ = ["hazard", "log_exponential_tail", "log_interval", "log_ndtr"]
+__all__ = ["density", "hazard", "log_exponential_tail", "log_interval", "log_ndtr"]

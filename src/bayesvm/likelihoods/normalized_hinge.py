@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
+from bayesvm.likelihoods.hinge import Hinge
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Vector
 
@@ -52,6 +53,11 @@ class NormalizedHinge(Classification):
         levels = (5.0 / self.C, 15.0 / self.C, 40.0 / self.C)
         right = sorted({1.0, *(0.5 * d if d < 2.0 else d - 1.0 for d in levels)})
         return (*(-k for k in reversed(right)), *right)
+
+    @property
+    def machine(self) -> Hinge:
+        """Return the hinge loss: the support vector machine whose loss is normalised here."""
+        return Hinge(self.C, limits=self.limits)
 
     def _steps(self, t: Vector) -> tuple[Vector, Vector]:
         """Return C d(t) and its derivative."""

@@ -11,9 +11,10 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Likelihood, ThetaDerivatives, Traits
 from bayesvm.likelihoods.dual import Dual
-from bayesvm.likelihoods.tilted import Tilted, tilted_nodes
+from bayesvm.likelihoods.expectations import Expected
+from bayesvm.likelihoods.tilted import Tilted, TiltedNodes, tilted_nodes
 from bayesvm.parameters import Bounds
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,6 +111,12 @@ class Weighted(Likelihood):
         inner = self.likelihood.smoothed
         return self if inner is self.likelihood else dataclasses.replace(self, likelihood=inner)
 
+    @property
+    def machine(self) -> Likelihood:
+        """Return the convex loss of the inner likelihood's machine, with the same weights."""
+        inner = self.likelihood.machine
+        return self if inner is self.likelihood else dataclasses.replace(self, likelihood=inner)
+
     def argument(self, y: Vector, f: Vector) -> Vector:
         """Return the margin or the residual."""
         return self.likelihood.argument(y, f)
@@ -122,19 +129,34 @@ class Weighted(Likelihood):
         """Return the prediction of the inner likelihood."""
         return self.likelihood.log_predictive(y, mean, var)
 
+    @property
+    def copies(self) -> Vector:
+        """Return the weights, and one for weights below one: such a sample occurs once, with a power of its likelihood."""
+        return np.maximum(self._w, 1.0)
+
     def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
-        """Return the normalisers with the weighted likelihood: what inference needs, other than a prediction."""
-        if np.all(self._check(mean.size) == 1.0):
-            return self.likelihood.tilted(y, mean, var)
-        nodes = tilted_nodes(self.likelihood, self.argument(y, mean), var, self._w)
-        return nodes.moments(var, self.slope(y))
+        """Return the normalisers of one copy of each sample: what inference needs, other than a prediction."""
+        found = self.likelihood.tilted(y, mean, var)
+        part = np.flatnonzero(self._check(mean.size) < 1.0)
+        if part.size:
+            nodes = self._part_nodes(y, mean, var, part)
+            weak = nodes.moments(var[part], self.slope(y)[part])
+            for target, values in zip((found.log_z, found.slope, found.bend), (weak.log_z, weak.slope, weak.bend)):
+                target[part] = np.where(self._w[part] > 0.0, values, 0.0)
+        return found
 
     def tilted_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
-        """Return the derivatives of the weighted normalisers in the free parameters' logarithms."""
-        if self.theta.size == 0:
-            return np.zeros((0, mean.size))
-        nodes = tilted_nodes(self.likelihood, self.argument(y, mean), var, self._check(mean.size))
-        return -self._w * nodes.average(self.likelihood.profile_theta(self.origin + nodes.x).loss)
+        """Return the derivatives of the same in the free parameters' logarithms."""
+        found = self.likelihood.tilted_theta(y, mean, var)
+        part = np.flatnonzero(self._check(mean.size) < 1.0)
+        if part.size and len(found):
+            nodes = self._part_nodes(y, mean, var, part)
+            values = self.likelihood.profile_theta(self.origin + nodes.x).loss
+            found[:, part] = -self._w[part] * nodes.average(values)
+        return found
+
+    def _part_nodes(self, y: Vector, mean: Vector, var: Vector, part: Indices) -> TiltedNodes:
+        return tilted_nodes(self.likelihood, self.argument(y, mean)[part], var[part], self._w[part])
 
     # -- parameters ---------------------------------------------------------------------------------------------------
     @property

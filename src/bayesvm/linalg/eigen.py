@@ -39,13 +39,23 @@ class Complement:
         u[0] += 1.0 if u[0] >= 0.0 else -1.0
         return cls(u / np.sqrt(u @ u))
 
-    def compress(self, K: Matrix) -> Matrix:
-        r"""Return :math:`P^\top K P` for symmetric K, in :math:`O(n^2)`."""
+    def _reflected(self, K: Matrix) -> Matrix:
+        """Return the symmetric matrix K between two reflectors, in a fresh array."""
         Ku = K @ self.u
         w = 2.0 * (Ku - (self.u @ Ku) * self.u)
         G = K - np.outer(self.u, w)
         G -= np.outer(w, self.u)
-        return np.asarray(G[1:, 1:])
+        return np.asarray(G)
+
+    def compress(self, K: Matrix) -> Matrix:
+        r"""Return :math:`P^\top K P` for symmetric K, in :math:`O(n^2)`."""
+        return self._reflected(K)[1:, 1:]
+
+    def embed(self, G: Matrix) -> Matrix:
+        r"""Return :math:`P G P^\top` for symmetric G, in :math:`O(n^2)`."""
+        padded = np.zeros((self.u.size, self.u.size))
+        padded[1:, 1:] = G
+        return self._reflected(padded)
 
     def project(self, B: Matrix) -> Matrix:
         r"""Return :math:`P^\top B`."""

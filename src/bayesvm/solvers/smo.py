@@ -95,7 +95,7 @@ def _residual(result: DualResult, d: Derivatives) -> float:
 def _mode(result: DualResult, d: Derivatives, kkt: float, smooth: bool, tol: float) -> MAPResult:
     status = Status.CONVERGED if kkt <= tol else result.status
     alpha = -d.gradient if smooth else result.alpha
-    objective = float(0.5 * (result.alpha @ result.f) + np.sum(d.loss))
+    objective = float(0.5 * (alpha @ result.f) + np.sum(d.loss))
     return MAPResult(alpha, result.f, objective, d, kkt, result.n_iter, status)
 
 

@@ -1,6 +1,7 @@
 """The three levels of inference of a least-squares machine (VanGestel2002), as functions of the Gram matrix."""
 
 from bayesvm.inference.ls_svm.design import Design
+from bayesvm.inference.ls_svm.fisher import FisherDirections, fisher_directions
 from bayesvm.inference.ls_svm.joint import RELATIVE, joint_evidence
 from bayesvm.inference.ls_svm.level1 import LevelOne, solve_direct, solve_iterative, solve_spectral
 from bayesvm.inference.ls_svm.level2 import LevelTwo, level2, level2_at, level2_terms
@@ -21,6 +22,7 @@ __all__ = [
     "Anchors",
     "Design",
     "FeatureSums",
+    "FisherDirections",
     "LevelOne",
     "LevelTwo",
     "Moderator",
@@ -29,6 +31,7 @@ __all__ = [
     "complete_spectrum",
     "feature_predictor",
     "feature_spectrum",
+    "fisher_directions",
     "group_weights",
     "joint_evidence",
     "leading_spectrum",

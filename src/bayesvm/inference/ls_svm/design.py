@@ -83,11 +83,5 @@ class Design:
         s = self.root
         return np.asarray(B - np.outer(s, (s @ B) / self.total))
 
-    def trace(self, K: Matrix) -> float:
-        """Return the trace of the scaled Gram matrix in the complement of s."""
-        v = self.counts
-        trace = float(v @ np.diagonal(K))
-        return trace - float(v @ K @ v) / self.total if self.bias else trace
-
 
 __all__ = ["Design"]

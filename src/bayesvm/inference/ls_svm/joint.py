@@ -1,16 +1,13 @@
 r"""Level 2 as a function of the Gram matrix and of gamma together, by one Cholesky factorisation.
 
 :math:`L_2(K, \ln\gamma)` of :mod:`~bayesvm.inference.ls_svm.level2`, maximised over kernel and gamma at once, needs no eigenvalues:
-with :math:`C = \tilde K + I/\gamma`, and in the complement of s
+with G the Gram matrix in the complement of s, c the targets there and :math:`A = (G + I/\gamma)^{-1}`,
 
-.. math::
+.. math:: \gamma R = \operatorname{tr} c^\top A c, \qquad \sum_i \ln(1 + \gamma\lambda_i) = \ln |I + \gamma G|, \qquad
+          d = n - 1 - \operatorname{tr} A / \gamma .
 
-    A = C^{-1} - \frac{C^{-1} s s^\top C^{-1}}{s^\top C^{-1} s}, \qquad
-    \ln |C|_\perp = \ln |C| + \ln \frac{s^\top C^{-1} s}{s^\top s},
-
-:math:`\gamma R = \operatorname{tr} y^\top S A S y`, :math:`\sum_i \ln(1 + \gamma\lambda_i) = \ln |\gamma C|_\perp` and
-:math:`d = n - 1 - \operatorname{tr} A / \gamma`. Its maximum lies close to that of the evidence of level 3, from which only the slowly
-varying Occam factor is missing; the search begins here, at about an eighth of the cost per step.
+Its maximum lies close to that of the evidence of level 3, from which only the slowly varying Occam factor is missing; the search
+begins here, at a fraction of the cost per step.
 
 Gamma is given relative to the matrix, :math:`g = \ln(\gamma \operatorname{tr} G / F)`, so that one range serves kernels of
 every scale.
@@ -23,11 +20,12 @@ import numpy as np
 from bayesvm.inference.base import Evidence
 from bayesvm.inference.ls_svm.design import Design
 from bayesvm.linalg.cholesky import cholesky
+from bayesvm.linalg.eigen import Complement
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Matrix
 
 #: Range of the logarithm of gamma relative to the mean eigenvalue.
-RELATIVE = (-12.0, 18.0)
+RELATIVE = (-12.0, 16.0)
 #: Share of the trace below which a centred Gram matrix counts as zero: a kernel that is constant over the rows.
 CONSTANT = 1e-12
 
@@ -46,24 +44,20 @@ def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evi
     relative : float
         Logarithm of gamma times the mean eigenvalue.
     """
-    n, q, F, m = design.n, y.shape[1], design.freedom, design.size
-    trace = design.trace(K)
-    whole = float(design.counts @ np.diagonal(K))
+    q, F, m = y.shape[1], design.freedom, design.size
+    complement = Complement.of(design.root) if design.bias else None
+    C, c = np.array(design.scaled_gram(K)), design.scaled(y)
+    if complement is not None:
+        C, c = np.array(complement.compress(C)), complement.project(c)
+    trace, whole = float(np.trace(C)), float(design.counts @ np.diagonal(K))
     varies = trace > CONSTANT * whole
     gamma = float(np.exp(relative)) * F / (trace if varies else max(whole, np.finfo(float).tiny))
-    C = np.array(design.scaled_gram(K), order="C")
-    C[np.diag_indices(n)] += 1.0 / gamma
+    C[np.diag_indices(m)] += 1.0 / gamma
     factor = cholesky(C, overwrite=True, what="K + I/gamma (is the kernel positive definite?)")
-    A, log_det = factor.inverse(), factor.log_det()
-    s, scaled = design.root, design.scaled(y)
-    if design.bias:
-        Cs = A @ s
-        sCs = float(s @ Cs)
-        log_det += float(np.log(sCs / design.total))
-        A -= np.outer(Cs, Cs / sCs)
-    a = A @ scaled
-    quadratic = max(float(np.einsum("ij,ij->", scaled, a)), np.finfo(float).tiny)  # gamma R
-    log_terms = m * float(np.log(gamma)) + log_det
+    A = factor.inverse()
+    a = A @ c
+    quadratic = max(float(np.einsum("ij,ij->", c, a)), np.finfo(float).tiny)  # gamma R
+    log_terms = m * float(np.log(gamma)) + factor.log_det()
     fit = 0.5 * q * F * float(np.log(q * F * gamma / quadratic))
     d = m - float(np.trace(A)) / gamma
     slope = 0.5 * q * (F * (1.0 - float(np.einsum("ij,ij->", a, a)) / (gamma * quadratic)) - d)
@@ -71,13 +65,12 @@ def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evi
     A *= -0.5 * q
     A += (0.5 * q * F / quadratic) * (a @ a.T)
     if varies:  # d ln gamma = -d trace / trace at fixed relative gamma
-        A[np.diag_indices(n)] -= slope / trace
-        if design.bias:
-            A += np.outer(s, (slope / (trace * design.total)) * s)
+        A[np.diag_indices(m)] -= slope / trace
+    dG = A if complement is None else complement.embed(A)
     terms = {"fit": fit, "determinant": -0.5 * q * log_terms}
-    dK = design.scaled_gram(A)
+    dK = design.scaled_gram(dG)
     latent = np.array([np.log(gamma)])
-    return Evidence(sum(terms.values()), terms, np.arange(n), dK, np.array([slope]), Status.CONVERGED, latent, 1)
+    return Evidence(sum(terms.values()), terms, np.arange(design.n), dK, np.array([slope]), Status.CONVERGED, latent, 1)
 
 
 __all__ = ["RELATIVE", "joint_evidence"]

@@ -31,7 +31,7 @@ from bayesvm.typing import Vector
 #: Least value of gamma times the sum of the eigenvalues: below it there is not a hundredth of a parameter in use.
 LEAST = 1e-2
 #: Largest value of gamma times the mean eigenvalue: above it the noise drowns in rounding.
-MOST = 1e9
+MOST = 1e7
 #: Points of the grid.
 GRID = 81
 
@@ -100,12 +100,9 @@ def level2(spectrum: Spectrum) -> LevelTwo:
     grid = np.linspace(low, high, GRID)
     slopes = level2_terms(spectrum, grid)[1]
 
-    def slope(log_gamma: float) -> float:
-        return float(level2_terms(spectrum, np.array([log_gamma]))[1][0])
-
     found = [low] if slopes[0] <= 0.0 else []
     found += [
-        float(brentq(slope, grid[i], grid[i + 1], xtol=1e-13, rtol=1e-14))
+        _root(spectrum, float(grid[i]), float(grid[i + 1]))
         for i in np.flatnonzero((slopes[:-1] > 0.0) & (slopes[1:] <= 0.0))
     ]
     if slopes[-1] > 0.0:
@@ -113,6 +110,17 @@ def level2(spectrum: Spectrum) -> LevelTwo:
     values = level2_terms(spectrum, np.asarray(found))[0]
     best = found[int(np.argmax(values))]
     return level2_at(spectrum, best, inside=low < best < high, starts=len(found))
+
+
+def _root(spectrum: Spectrum, low: float, high: float) -> float:
+    """Return where the slope changes its sign; where it is rounding noise all along, the lower end."""
+
+    def slope(log_gamma: float) -> float:
+        return float(level2_terms(spectrum, np.array([log_gamma]))[1][0])
+
+    if not slope(low) > 0.0 > slope(high):
+        return low
+    return float(brentq(slope, low, high, xtol=1e-13, rtol=1e-14))
 
 
 def level2_at(spectrum: Spectrum, log_gamma: float, *, inside: bool = True, starts: int = 1) -> LevelTwo:

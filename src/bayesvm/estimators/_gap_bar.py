@@ -1,0 +1,54 @@
+"""A progress bar of the working-set solver (extra ``progress``): decades of the gap that are done."""
+
+from __future__ import annotations
+
+import math
+import threading
+from types import TracebackType
+from typing import Self
+
+from bayesvm.solvers.working_set import Tick
+
+
+class GapBar:
+    """Shows how far the gaps of one or several runs have come down; use it in a ``with`` statement.
+
+    Parameters
+    ----------
+    title : str
+        What is being fitted.
+    runs : int
+        Number of runs.
+    """
+
+    def __init__(self, title: str, runs: int) -> None:
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            raise ImportError("a progress bar (verbose=1) needs tqdm: pip install 'bayesvm[progress]'") from None
+        self._bar = tqdm(desc=title, total=100 * runs, unit="%", disable=None, leave=False)
+        self._first: dict[int, float] = {}
+        self._done: dict[int, float] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.close()
+
+    def __call__(self, run: int, tick: Tick, *, done: bool) -> None:
+        """Show where a run is."""
+        with self._lock:
+            gap = max(tick.gap, tick.tol)
+            first = self._first.setdefault(run, max(gap, 2.0 * tick.tol))
+            share = 100.0 if done else 100.0 * math.log(max(first / gap, 1.0)) / math.log(first / tick.tol)
+            share = max(share, self._done.get(run, 0.0))
+            self._bar.set_postfix_str(f"gap {tick.gap:.2e}, {tick.n_iter} steps, {tick.active} active", refresh=False)
+            self._bar.update(share - self._done.get(run, 0.0))
+            self._done[run] = share
+
+
+__all__ = ["GapBar"]

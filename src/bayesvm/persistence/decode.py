@@ -1,0 +1,123 @@
+"""From plain data to objects; only classes on the allow-list are built, and nothing in a file names code to run."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.persistence.errors import ModelFileError
+from bayesvm.persistence.foreign import FOREIGN
+from bayesvm.persistence.migrations import migrated
+from bayesvm.persistence.registry import Registry
+
+SPECIAL_FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+
+
+class Decoder:
+    """Turns a tree back into objects.
+
+    Parameters
+    ----------
+    registry : Registry
+        The classes that may be built.
+    arrays : mapping
+        Arrays by their name in the file.
+    version : int
+        Version of the format in which the tree was written.
+    """
+
+    def __init__(self, registry: Registry, arrays: Mapping[str, np.ndarray], version: int) -> None:
+        self._registry, self._arrays, self._version = registry, arrays, version
+        self._nodes: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+            "float": lambda node: SPECIAL_FLOATS[node["value"]],
+            "scalar": self._scalar,
+            "array": lambda node: self._arrays[node["name"]],
+            "objects": self._objects,
+            "tuple": lambda node: tuple(self._items(node)),
+            "set": lambda node: set(self._items(node)),
+            "frozenset": lambda node: frozenset(self._items(node)),
+            "dict": lambda node: {self.decode(k): self.decode(v) for k, v in node["items"]},
+            "enum": self._enum,
+            "object": self._object,
+        }
+
+    def decode(self, node: Any) -> Any:
+        """Return the value of a tree."""
+        if node is None or isinstance(node, bool | int | float | str):
+            return node
+        if isinstance(node, list):
+            return [self.decode(item) for item in node]
+        kind = node.get("$")
+        if kind not in self._nodes:
+            raise ModelFileError(f"unknown kind of value {kind!r}")
+        return self._nodes[kind](node)
+
+    def _items(self, node: Mapping[str, Any]) -> list[Any]:
+        return [self.decode(item) for item in node["items"]]
+
+    def _scalar(self, node: Mapping[str, Any]) -> Any:
+        dtype = np.dtype(str(node["dtype"]))
+        if dtype.kind not in "biufU":
+            raise ModelFileError(f"unknown type of number {node['dtype']!r}")
+        return np.array(self.decode(node["value"]), dtype=dtype)[()]
+
+    def _objects(self, node: Mapping[str, Any]) -> np.ndarray:
+        items = self._items(node)
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array.reshape(node["shape"])
+
+    def _class(self, node: Mapping[str, Any]) -> type:
+        cls = self._registry.class_of(node["class"])
+        if cls is None:
+            raise ModelFileError(
+                f"it holds a {node['class']!r}, which is not a class of this release; if it is a class of your own that you trust, "
+                "pass it as load(..., classes=[...])"
+            )
+        return cls
+
+    def _enum(self, node: Mapping[str, Any]) -> enum.Enum:
+        cls = self._class(node)
+        if not issubclass(cls, enum.Enum):
+            raise ModelFileError(f"{node['class']} is not an enumeration")
+        return cls[node["name"]]
+
+    def _object(self, node: Mapping[str, Any]) -> Any:
+        fields = {str(name): self.decode(value) for name, value in node["fields"].items()}
+        if node["class"] in FOREIGN:
+            return FOREIGN[node["class"]].build(fields)
+        cls = self._class(node)
+        fields = migrated(node["class"], fields, self._version)
+        if cls is Inputs:
+            inputs = Inputs(fields["X"])
+            inputs.rows = fields["rows"]
+            return inputs
+        if issubclass(cls, BaseEstimator):
+            estimator = object.__new__(cls)
+            vars(estimator).update(fields)
+            return estimator
+        if not dataclasses.is_dataclass(cls):
+            raise ModelFileError(f"{node['class']} is not a record")
+        return _record(cls, fields)
+
+
+def _record(cls: type, fields: dict[str, Any]) -> Any:
+    """Build a dataclass by its constructor, which checks its fields; fields that are not arguments are set afterwards."""
+    declared = {field.name: field for field in dataclasses.fields(cls)}
+    unknown = fields.keys() - declared.keys()
+    if unknown:
+        raise ModelFileError(f"{cls.__name__} has no field {', '.join(sorted(unknown))}")
+    record = cls(**{name: value for name, value in fields.items() if declared[name].init})
+    for name, value in fields.items():
+        if not declared[name].init:
+            object.__setattr__(record, name, value)
+    return record
+
+
+__all__ = ["Decoder"]

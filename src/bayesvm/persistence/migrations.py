@@ -1,0 +1,25 @@
+"""How files of older releases are read: changes of stored fields, class by class.
+
+When a class of the library changes its fields in a way that a default cannot cover, the version of the format is raised in
+:mod:`bayesvm.persistence.container` and a function is added here that turns the fields of the older version into those of the next.
+The corpus of the tests holds files of every version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+#: (class name, version of the file) -> function that returns the fields of the next version.
+MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+
+def migrated(name: str, fields: dict[str, Any], version: int) -> dict[str, Any]:
+    """Return the fields of a stored object as the present version has them."""
+    steps = sorted(v for owner, v in MIGRATIONS if owner == name and v >= version)
+    for step in steps:
+        fields = MIGRATIONS[name, step](fields)
+    return fields
+
+
+__all__ = ["MIGRATIONS", "migrated"]

@@ -1,0 +1,81 @@
+"""The allow-list: classes that may appear in a model file, each under a name that files keep when code is moved.
+
+The list is made from the library's own source tree, never from a file: dataclasses, enumerations and estimators that are defined in the
+layers of :data:`LAYERS`. The name of a class is that of its module and its own, as in ``kernels.gaussian.Gaussian``. When a class is
+moved or renamed, its old name is entered in :data:`RENAMED`, so that files written before still load.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+
+from sklearn.base import BaseEstimator
+
+from bayesvm.kernels.inputs import Inputs
+
+#: Packages whose classes may be stored.
+LAYERS = ("kernels", "likelihoods", "linalg", "solvers", "inference", "hyper", "estimators", "tables")
+
+#: Old name -> present name.
+RENAMED: Mapping[str, str] = {}
+
+
+@functools.cache
+def own_classes() -> Mapping[str, type]:
+    """Return the classes of this library that may be stored, by name."""
+    found: dict[str, type] = {}
+    for layer in LAYERS:
+        for module in _modules(f"bayesvm.{layer}"):
+            for cls in vars(module).values():
+                if inspect.isclass(cls) and cls.__module__ == module.__name__ and storable(cls):
+                    found[f"{module.__name__.removeprefix('bayesvm.')}.{cls.__name__}"] = cls
+    return found
+
+
+def storable(cls: type) -> bool:
+    """Whether instances of a class are plain data: a dataclass, an enumeration, an estimator or kernel inputs."""
+    plain = dataclasses.is_dataclass(cls) or issubclass(cls, enum.Enum | BaseEstimator | Inputs)
+    return plain and not inspect.isabstract(cls)
+
+
+def _modules(package: str) -> Iterator[ModuleType]:
+    root = importlib.import_module(package)
+    yield root
+    for info in pkgutil.walk_packages(root.__path__, f"{package}."):
+        yield importlib.import_module(info.name)
+
+
+class Registry:
+    """Names of classes and classes of names.
+
+    Parameters
+    ----------
+    extra : iterable of type
+        Classes of the caller's own that are trusted beside those of the library; their name is ``module:qualname``.
+    """
+
+    def __init__(self, extra: Iterable[type] = ()) -> None:
+        extra = tuple(extra)
+        for cls in extra:
+            if not inspect.isclass(cls) or not storable(cls):
+                raise TypeError(f"classes: expected dataclasses, enumerations or estimators, found {cls!r}")
+        self._classes = {**own_classes(), **{f"{cls.__module__}:{cls.__qualname__}": cls for cls in extra}}
+        self._names = {cls: name for name, cls in self._classes.items()}
+
+    def name_of(self, cls: type) -> str | None:
+        """Return the name of a class, None if it may not be stored."""
+        return self._names.get(cls)
+
+    def class_of(self, name: object) -> type | None:
+        """Return the class of a name, None if it is not on the list."""
+        return self._classes.get(RENAMED.get(name, name)) if isinstance(name, str) else None
+
+
+__all__ = ["LAYERS", "RENAMED", "Registry", "own_classes", "storable"]
