@@ -12,7 +12,9 @@ LAYERS = ("hyper", "inference", "kernels", "likelihoods", "linalg", "solvers", "
 
 
 def run(code):
-    return subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 @pytest.mark.parametrize("name", bayesvm.__all__)

@@ -33,7 +33,9 @@ def some_rows(n, seed=3):
 
 def test_every_native_function_has_a_reference_and_is_exported():
     native = {name for name in dir(_native) if not name.startswith("_")}
-    stated = {name for name, f in inspect.getmembers(reference, inspect.isfunction) if f.__module__ == reference.__name__}
+    stated = {
+        name for name, f in inspect.getmembers(reference, inspect.isfunction) if f.__module__ == reference.__name__
+    }
     assert native == stated == set(bayesvm._core.__all__)
 
 

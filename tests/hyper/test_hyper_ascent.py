@@ -100,8 +100,12 @@ def test_curved_valley():
 
 def test_a_long_flat_direction_is_tried():
     """A gradient of 0.2 that lasts over ten units is worth two nats: it must not look converged."""
+
     def function(x):
-        return 0.2 * x[0] - 0.5 * max(x[0] - 8.0, 0.0) ** 2 - 50.0 * x[1] ** 2, [0.2 - max(x[0] - 8.0, 0.0), -100.0 * x[1]]
+        return 0.2 * x[0] - 0.5 * max(x[0] - 8.0, 0.0) ** 2 - 50.0 * x[1] ** 2, [
+            0.2 - max(x[0] - 8.0, 0.0),
+            -100.0 * x[1],
+        ]
 
     state, _ = climb(function, [0.0, 1.0], tol=1e-3)
     assert state.point.value > 1.6
@@ -133,6 +137,7 @@ def test_a_start_at_the_optimum_costs_one_evaluation():
 @pytest.mark.parametrize("start", [-4.0, 2.7])
 def test_sawtooth(height, width, start):
     """Teeth whose gradient points away from the trend: the climb must end, keep the best, and say how."""
+
     def function(x):
         phase = x / width - np.floor(x / width)
         trend = -0.5 * (x @ x)

@@ -97,7 +97,9 @@ def test_every_kernel_with_exact_inference(kernel):
 A, B, C, D = Gaussian(1.3, 0.9), Linear(0.4), Constant(0.3), Matern32(0.8, 1.7)
 
 
-@pytest.mark.parametrize("likelihood", [lib.RaisedCosine(), lib.Logistic(), lib.SmoothInsensitive()], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "likelihood", [lib.RaisedCosine(), lib.Logistic(), lib.SmoothInsensitive()], ids=lambda x: type(x).__name__
+)
 def test_nested_kernels(likelihood):
     kernel = (A * B + C) * D
     X = points(12)

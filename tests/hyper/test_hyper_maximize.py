@@ -160,6 +160,7 @@ def rosenbrock(x):
 
 def test_a_hopeless_start_is_abandoned():
     """Its hill is a hundred nats lower, and its climb long."""
+
     def far_apart(theta):
         if theta[0] < 20.0:
             return hill(theta)

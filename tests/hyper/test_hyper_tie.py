@@ -27,7 +27,9 @@ def tied_starts(objective):
     return [tied, tied + 1.0, tied - 0.5]
 
 
-@pytest.mark.parametrize("likelihood", [lib.RaisedCosine(), lib.Logistic(), lib.Trigonometric()], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "likelihood", [lib.RaisedCosine(), lib.Logistic(), lib.Trigonometric()], ids=lambda x: type(x).__name__
+)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_never_below_the_tied_optimum(likelihood, seed):
     objective = machine(likelihood, seed=seed)

@@ -11,7 +11,9 @@ from bayesvm.testing import check_inference
 from bayesvm.testing.solvers import problem
 
 
-@pytest.mark.parametrize("likelihood", [lib.GaussianNoise(), lib.GaussianNoise(0.5).fix(), lib.GaussianNoise(1e-3)], ids=str)
+@pytest.mark.parametrize(
+    "likelihood", [lib.GaussianNoise(), lib.GaussianNoise(0.5).fix(), lib.GaussianNoise(1e-3)], ids=str
+)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_contract(likelihood, seed):
     check_inference(Exact(), likelihood, seed=seed)
@@ -44,7 +46,9 @@ def test_weights_equal_repeated_rows_and_zero_weights_are_left_out():
     np.testing.assert_array_equal(q.support, np.flatnonzero(w))
     K_s = 0.8 * K
     np.testing.assert_allclose(q.mean(K_s[:, q.support]), p.mean(K_s[:, rows]), rtol=1e-8)
-    np.testing.assert_allclose(q.var(K_s[:, q.support], np.full(15, 3.0)), p.var(K_s[:, rows], np.full(15, 3.0)), rtol=1e-9)
+    np.testing.assert_allclose(
+        q.var(K_s[:, q.support], np.full(15, 3.0)), p.var(K_s[:, rows], np.full(15, 3.0)), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("variance", [1e-8, 1e4])
@@ -61,4 +65,7 @@ def test_noise_at_its_bounds(variance, n):
 def test_a_warm_start_is_ignored():
     likelihood = lib.GaussianNoise()
     K, y = problem(likelihood)
-    assert Exact().infer(K, y, likelihood, warm_start=np.full(40, 7.0))[1].value == Exact().infer(K, y, likelihood)[1].value
+    assert (
+        Exact().infer(K, y, likelihood, warm_start=np.full(40, 7.0))[1].value
+        == Exact().infer(K, y, likelihood)[1].value
+    )

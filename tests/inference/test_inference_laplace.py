@@ -177,7 +177,9 @@ def test_gaussian_noise_against_quadrature(n):
     expected = sum(
         np.log(
             quad(
-                lambda g, s=s, z=z: np.exp(-0.5 * g * g / s - 0.5 * (z - g) ** 2 / 0.4) / (2 * np.pi * np.sqrt(0.4 * s)),
+                lambda g, s=s, z=z: (
+                    np.exp(-0.5 * g * g / s - 0.5 * (z - g) ** 2 / 0.4) / (2 * np.pi * np.sqrt(0.4 * s))
+                ),
                 -20.0,
                 20.0,
                 points=[0.0, z],
@@ -189,12 +191,17 @@ def test_gaussian_noise_against_quadrature(n):
     np.testing.assert_allclose(value, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("likelihood", [lib.Logistic(), lib.Probit(), lib.RaisedCosine()], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "likelihood", [lib.Logistic(), lib.Probit(), lib.RaisedCosine()], ids=lambda x: type(x).__name__
+)
 def test_one_point_is_near_the_true_evidence(likelihood):
     """By symmetry the evidence of one label is 1/2; Laplace's method comes near it."""
     K, y = np.array([[0.5]]), np.ones(1)
     truth = quad(
-        lambda f: np.exp(-likelihood.derivatives(y, np.array([f])).loss[0] - f * f) / np.sqrt(np.pi), -8, 8, points=[-1, 1]
+        lambda f: np.exp(-likelihood.derivatives(y, np.array([f])).loss[0] - f * f) / np.sqrt(np.pi),
+        -8,
+        8,
+        points=[-1, 1],
     )[0]
     assert abs(truth - 0.5) < 1e-9
     assert abs(TIGHT.infer(K, y, likelihood)[1].value - np.log(0.5)) < 0.05

@@ -45,7 +45,9 @@ def check(K, W):
     assert np.all((diagonal > 0.0) & (diagonal <= 1.0 + 1e-14))
     np.testing.assert_allclose(factor.log_det(), log_det, rtol=1e-12, atol=1e-13)
     columns = K[M]
-    np.testing.assert_allclose(factor.apply(columns), R @ columns, rtol=0, atol=(allowed @ np.abs(columns)).max(initial=0))
+    np.testing.assert_allclose(
+        factor.apply(columns), R @ columns, rtol=0, atol=(allowed @ np.abs(columns)).max(initial=0)
+    )
     np.testing.assert_allclose(factor.apply(columns[:, 0]), factor.apply(columns)[:, 0], rtol=1e-12, atol=1e-300)
     prior = np.diagonal(K)
     explained = factor.explained(columns)

@@ -96,7 +96,9 @@ def test_kernels_of_scikit_learn(kernel):
     assert reloaded(BayesianSVC(kernel)).kernel == kernel
 
 
-@pytest.mark.parametrize("seed", [3, np.random.default_rng(4), np.random.RandomState(5)], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "seed", [3, np.random.default_rng(4), np.random.RandomState(5)], ids=lambda s: type(s).__name__
+)
 def test_random_states(seed):
     loaded = reloaded(BayesianSVC(random_state=seed)).random_state
     if isinstance(seed, int):
@@ -125,11 +127,15 @@ leaves = (
     | st.floats()
     | st.text(max_size=8)
     | st.sampled_from([np.float32(1.5), np.int64(-3), np.bool_(True), np.float64("nan"), np.str_("é")])
-    | st.sampled_from([np.arange(3), np.zeros((0, 2)), np.asfortranarray(np.ones((2, 3))), np.array(["a", None], dtype=object)])
+    | st.sampled_from(
+        [np.arange(3), np.zeros((0, 2)), np.asfortranarray(np.ones((2, 3))), np.array(["a", None], dtype=object)]
+    )
 )
 values = st.recursive(
     leaves,
-    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 

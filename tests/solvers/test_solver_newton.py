@@ -208,7 +208,9 @@ def test_huge_and_tiny_kernel_variance(likelihood, scale):
     assert result.objective <= likelihood.derivatives(y, np.zeros(40)).loss.sum() * (1.0 + 1e-12)
     if scale < 1.0:
         assert result.status.ok
-        np.testing.assert_allclose(result.f, K @ -likelihood.derivatives(y, np.zeros(40)).gradient, rtol=1e-2, atol=1e-9)
+        np.testing.assert_allclose(
+            result.f, K @ -likelihood.derivatives(y, np.zeros(40)).gradient, rtol=1e-2, atol=1e-9
+        )
     else:
         assert result.status.ok or (scale > 1e6 and result.status is Status.STALLED)  # kernels end at a variance of 1e6
         assert result.kkt < 1e-6

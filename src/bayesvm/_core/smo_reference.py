@@ -14,7 +14,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,32 +42,34 @@ class ReferenceProblem:
 
     def slope(self, a: Vector, side: int) -> Vector:
         """Return the one-sided derivatives of the separable part (side +1 or -1), infinite at a bound."""
-        sign = np.where(a == 0.0, side, np.sign(a))
-        w = np.where(self.weight > 0.0, self.weight, 1.0)
-        curved = np.where(self.weight > 0.0, 4.0 / np.pi * np.arctan(2.0 * a / (np.pi * w)), 0.0)
-        s = -self.target + self.kink * sign + self.bend * a + curved
-        return np.where(a >= self.upper, np.inf, s) if side > 0 else np.where(a <= self.lower, -np.inf, s)
+        return self._slope(a, side, np.arange(a.size))
 
-    def along(self, a: Vector, direction: Vector) -> float:
-        """Return the step to the minimum along the direction, by bisection of the derivative."""
-        moving = direction != 0.0
-        end = np.where(direction > 0.0, self.upper, self.lower)
-        high = float(np.min((end[moving] - a[moving]) / direction[moving]))
+    def _slope(self, a: Vector, side: Vector | int, at: Indices) -> Vector:
+        sign = np.where(a == 0.0, side, np.sign(a))
+        w = np.where(self.weight[at] > 0.0, self.weight[at], 1.0)
+        curved = np.where(self.weight[at] > 0.0, 4.0 / np.pi * np.arctan(2.0 * a / (np.pi * w)), 0.0)
+        s = -self.target[at] + self.kink[at] * sign + self.bend[at] * a + curved
+        s = np.where((np.asarray(side) > 0) & (a >= self.upper[at]), np.inf, s)
+        return np.where((np.asarray(side) < 0) & (a <= self.lower[at]), -np.inf, s)
+
+    def along(self, a: Vector, gradient: Vector, direction: Vector) -> float:
+        """Return the step to the minimum along the direction, by bisection of the derivative; ``gradient`` is K a."""
+        at = np.flatnonzero(direction)
+        p, value = direction[at], a[at]
+        end = np.where(p > 0.0, self.upper[at], self.lower[at])
+        high = float(np.min((end - value) / p))
+        slope, curvature = float(p @ gradient[at]), float(p @ self.K[np.ix_(at, at)] @ p)
 
         def derivative(t: float) -> float:
-            moved = a + t * direction
-            up, down = self.slope(moved, 1), self.slope(moved, -1)
-            side = np.where(direction > 0.0, up, down)[moving]
-            if not np.all(np.isfinite(side)):
-                return np.inf
-            return float(direction @ (self.K @ moved) + direction[moving] @ side)
+            h = self._slope(value + t * p, p, at)
+            return slope + curvature * t + float(p @ h) if np.all(np.isfinite(h)) else np.inf
 
         low = 0.0
         if not np.isfinite(high):
             high = 1.0
             while derivative(high) < 0.0:
                 low, high = high, 2.0 * high
-        for _ in range(200):
+        for _ in range(100):
             middle = 0.5 * (low + high)
             if middle in (low, high):
                 break
@@ -89,7 +91,7 @@ class ReferenceProblem:
                 direction[i] = 1.0
             if self.equality or -up[i] < down[j]:
                 direction[j] = -1.0
-            t = self.along(a, direction)
+            t = self.along(a, gradient, direction)
             a = np.clip(a + t * direction, self.lower, self.upper)
             a[np.abs(a) < 1e-14] = 0.0
         return ReferenceResult(a, float(gap), (float(down[j]), float(up[i])), n_iter)

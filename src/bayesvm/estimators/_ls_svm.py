@@ -32,8 +32,6 @@ logger = logging.getLogger(__name__)
 COMPLETE = 3000
 KEPT = 500
 SEARCHED = 2000
-#: Largest number of rounds of robust reweighting.
-ROUNDS = 3
 #: Length scales of the first starts, relative to the typical distance of two rows.
 RELATIVE_SCALES = (0.35, 0.15, 0.8, 2.0, 0.06, 5.0)
 
@@ -56,13 +54,17 @@ class Problem:
     weights: Vector | None
     groups: Matrix
 
-    def design(self, bias: bool) -> Design:
+    def design(self, bias: bool, least_noise: float) -> Design:
         """Return weights and bias."""
-        return Design(len(self.X), bias, self.weights)
+        return Design(len(self.X), bias, self.weights, least_noise)
 
 
 class LeastSquares(SelfTuning):
     """Base of the Bayesian least-squares machines; see :class:`~bayesvm.BayesianLSSVC` for arguments and attributes."""
+
+    #: Least ratio of noise to prior variance (see Design), and whether robust reweighting learns the kernel again.
+    _least_noise: float = 1e-7
+    _relearns: bool = True
 
     def _likelihood(self) -> GaussianNoise:
         return GaussianNoise()
@@ -111,14 +113,14 @@ class LeastSquares(SelfTuning):
         """Fit one machine: steps 1 to 5 of VanGestel2002 section 6.1, then what was asked for beyond."""
         found = self._choose(problem, maximizer)
         machine = self._at_optimum(problem, *found)
-        for _ in range(ROUNDS if self.robust else 0):
+        if self.robust:
             weights = robust_weights(problem.y - machine.levels.latent)
             again = dataclasses.replace(
                 problem, weights=weights if problem.weights is None else weights * problem.weights
             )
             objective, maximum, candidates = found
-            objective = dataclasses.replace(objective, design=self._searched(again)[1].design(self.bias))
-            if self.optimizer is not None and objective.theta0.size:
+            objective = dataclasses.replace(objective, design=self._searched(again)[1].design(self.bias, self._least_noise))
+            if self._relearns and self.optimizer is not None and objective.theta0.size:
                 new = maximize_levels(maximizer, objective, [maximum.theta])
                 maximum = dataclasses.replace(new, history=maximum.history + new.history)
             found = (objective, maximum, candidates)
@@ -146,7 +148,7 @@ class LeastSquares(SelfTuning):
         tried: list[tuple[LevelsObjective, Maximum | None, str]] = []
         for given in self._kernels():
             kernel = given.bind(part.X.n_features, names)
-            objective = LevelsObjective(kernel, part.X, part.y, part.design(self.bias), prior)
+            objective = LevelsObjective(kernel, part.X, part.y, part.design(self.bias, self._least_noise), prior)
             try:
                 tried.append((objective, self._search(objective, maximizer), ""))
             except NotPositiveDefiniteError as error:
@@ -175,7 +177,7 @@ class LeastSquares(SelfTuning):
     ) -> LSMachine:
         """Return the machine on all rows at the learnt theta."""
         kernel = objective.kernel.with_theta(maximum.theta)
-        design = problem.design(self.bias)
+        design = problem.design(self.bias, self._least_noise)
         levels = self._levels(kernel, problem, design)
         curve: tuple[tuple[int, float], ...] = ()
         if self.prune is not None:

@@ -56,7 +56,7 @@ class BayesianLSSVC(LeastSquares, LabelProbabilities):
         Fraction or number of rows on which the machine shall rest, found by leaving out the smallest support values with
         refits; see ``pruning_curve_``.
     robust : bool
-        Whether rows with large residuals lose their weight (at most three rounds of reweighting).
+        Whether rows with large residuals lose their weight, after which levels 1 and 2 are repeated at the same kernel.
     optimizer : {"lbfgs", None}
         Quasi-Newton ascent of the evidence, or None to keep the parameters of ``kernel``. Beyond 3000 rows they are learnt from
         2000 rows drawn with ``random_state``; levels 1 and 2 use all rows.
@@ -123,6 +123,9 @@ class BayesianLSSVC(LeastSquares, LabelProbabilities):
     >>> machine.predict_proba(X[:2]).shape
     (2, 2)
     """
+
+    _least_noise = 1e-4
+    _relearns = False
 
     def __init__(
         self,

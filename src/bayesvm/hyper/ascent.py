@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 
@@ -36,6 +37,9 @@ class ClimbStatus(enum.Enum):
     MERGED = "merged: it reached the optimum of another start"
     FAILED = "failed: the evidence could not be computed at the start"
     INTERRUPTED = "interrupted: the best point so far was kept"
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:  # some readers of stored models look for this alone
+        return type(self), (self.value,)
 
     @property
     def ok(self) -> bool:

@@ -17,7 +17,7 @@ from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence
-from bayesvm.inference.ls_svm import RELATIVE, Design, LevelTwo, Spectrum, joint_evidence, level3
+from bayesvm.inference.ls_svm import Design, LevelTwo, Spectrum, joint_evidence, level3, relative_range
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.typing import Matrix, Vector
@@ -123,7 +123,7 @@ class JointObjective:
     @property
     def bounds(self) -> Matrix:
         """Bounds of (theta, relative logarithm of gamma)."""
-        return np.vstack([self.levels.bounds, RELATIVE])
+        return np.vstack([self.levels.bounds, relative_range(self.levels.design)])
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> JointEvaluation:
         """Return value and gradient; a warm start has no effect."""

@@ -41,9 +41,7 @@ class SharedObjective(EvidenceObjective):
         K = kernel.gram(self.X)
         n, m = self.y.shape
         starts = [None] * m if warm_start is None else list(warm_start.reshape(m, n))
-        pairs = [
-            self.inference.infer(K, self.y[:, k], likelihood, warm_start=start) for k, start in enumerate(starts)
-        ]
+        pairs = [self.inference.infer(K, self.y[:, k], likelihood, warm_start=start) for k, start in enumerate(starts)]
         evidence = _total([evidence for _, evidence in pairs], n)
         gradient = np.concatenate([kernel.pullback(self.X, evidence.dK), evidence.dphi])
         log_prior, prior_gradient = self.prior.log_density(theta, self.names)

@@ -47,9 +47,9 @@ DEPTH = 5
 #: A dropped site re-enters when it is this many times the size at which it is dropped.
 REENTRY = 4.0
 #: Heaviest damping.
-SMALLEST_STEP = 0.02
+SMALLEST_STEP = 0.1
 #: Sweeps without a new smallest residual after which the iteration has stalled or oscillates.
-PATIENCE = 25
+PATIENCE = 40
 #: Residual below which a lack of progress is put down to rounding.
 ROUNDING = 1e-5
 
@@ -136,19 +136,20 @@ class EP(Inference):
         for n_iter in range(1, self.max_iter + 1):
             if sweep.residual <= self.tol:
                 return sweep, Status.CONVERGED, n_iter
-            if since > PATIENCE and step <= SMALLEST_STEP:
+            if since > PATIENCE:
                 return sweep, Status.STALLED if best < ROUNDING else Status.OSCILLATES, n_iter
-            if sweep.residual < CONTRACTING and step > 0.5:
-                mixed = mixer.next((scale * sweep.sites).ravel(), (scale * sweep.image).ravel())
+            if sweep.residual < CONTRACTING:
+                mixed = mixer.next((scale * sweep.sites).ravel(), (scale * sweep.image).ravel(), step)
                 target = _admissible(mixed.reshape(2, -1) / scale, sweep, likelihood.traits.convex)
             else:
-                mixer.forget()
                 target = sweep.sites + step * (sweep.image - sweep.sites)
             new = self._proper(K, y, likelihood, sweep, target)
+            if new.residual > 2.0 * sweep.residual or new.residual > CONTRACTING:
+                mixer.forget()
             if new.residual > sweep.residual:
-                step = max(0.6 * step, SMALLEST_STEP)
-            elif n_iter % 4 == 0:
-                step = min(1.0, 1.25 * step)
+                step = max(0.7 * step, SMALLEST_STEP)
+            elif new.residual < 0.5 * sweep.residual:
+                step = min(1.0, 1.2 * step)
             since = 0 if new.residual < best else since + 1
             best = min(best, new.residual)
             sweep = new

@@ -1,7 +1,7 @@
 r"""Anderson mixing: a fixed-point iteration :math:`x \to G(x)` speeded up by the last few steps.
 
-With the residuals :math:`r_k = G(x_k) - x_k`, the next iterate is the combination of the last images whose weights sum to one and
-make the same combination of residuals smallest (Anderson1965). Near a fixed point this is a secant method; it needs no derivative.
+With the residuals :math:`r_k = G(x_k) - x_k`, weights that sum to one are chosen so that the combination :math:`\bar r` of the last residuals
+is smallest; the next iterate is :math:`\bar x + \beta \bar r`, the same combination of the iterates plus a step (Anderson1965). Near a fixed point this is a secant method; it needs no derivative.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ class AndersonMixer:
     def __init__(self, depth: int) -> None:
         self.depth = depth
         self._x: list[Vector] = []
-        self._image: list[Vector] = []
+        self._residual: list[Vector] = []
 
     def forget(self) -> None:
         """Begin afresh."""
         self._x.clear()
-        self._image.clear()
+        self._residual.clear()
 
-    def next(self, x: Vector, image: Vector) -> Vector:
-        """Return the next iterate, given the last one and its image."""
+    def next(self, x: Vector, image: Vector, step: float) -> Vector:
+        """Return the next iterate, given the last one, its image, and how far to go towards the combined image."""
         self._x.append(x)
-        self._image.append(image)
-        del self._x[: -self.depth - 1], self._image[: -self.depth - 1]
+        self._residual.append(image - x)
+        del self._x[: -self.depth - 1], self._residual[: -self.depth - 1]
         if len(self._x) == 1:
-            return image
-        images = np.stack(self._image, axis=1)
-        residuals = images - np.stack(self._x, axis=1)
-        weights = least_squares(np.diff(residuals, axis=1), residuals[:, -1])
-        return np.asarray(image - np.diff(images, axis=1) @ weights)
+            return np.asarray(x + step * (image - x))
+        residuals, points = np.stack(self._residual, axis=1), np.stack(self._x, axis=1)
+        changes = np.diff(residuals, axis=1)
+        weights = least_squares(changes, residuals[:, -1])
+        best = residuals[:, -1] - changes @ weights
+        return np.asarray(x - np.diff(points, axis=1) @ weights + step * best)
 
 
 __all__ = ["AndersonMixer"]

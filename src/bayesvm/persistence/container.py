@@ -74,7 +74,9 @@ def write_atomically(path: Path, data: Any) -> None:
         raise
 
 
-def read(source: str | os.PathLike[str] | BinaryIO, *, only_manifest: bool = False) -> tuple[dict[str, Any], dict[str, bytes]]:
+def read(
+    source: str | os.PathLike[str] | BinaryIO, *, only_manifest: bool = False
+) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return manifest and members of a model file, or say in one sentence what is wrong with it."""
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else getattr(source, "name", "the model file")
     try:

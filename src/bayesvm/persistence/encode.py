@@ -87,7 +87,7 @@ class Encoder:
                 raise ModelFileError(f"save: {where}: {error}") from None
         else:
             name, parts = self._name(value, where), self._parts(value)
-        fields = {key: self.encode(part, f"{where}.{key}") for key, part in parts.items()}
+        fields = {key: self.encode(parts[key], f"{where}.{key}") for key in sorted(parts)}
         return {"$": "object", "class": name, "fields": fields}
 
     @staticmethod

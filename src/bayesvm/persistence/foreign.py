@@ -8,6 +8,7 @@ their constructors, so nothing depends on scikit-learn's private attributes.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -55,9 +56,11 @@ def _sparse(cls: type) -> Foreign:
     return Foreign(cls, parts, build)
 
 
-def _kernel(cls: type) -> Foreign:
+def _kernel(cls: Any) -> Foreign:
+    names = tuple(inspect.signature(cls).parameters)
+
     def build(data: Mapping[str, Any]) -> Any:
-        return cls(**{name: data[name] for name in cls._get_param_names()})
+        return cls(**{name: data[name] for name in names})
 
     def build_compound(data: Mapping[str, Any]) -> Any:
         return cls(data["kernels"])

@@ -15,7 +15,17 @@ from bayesvm.persistence.errors import ModelFileError
 from bayesvm.persistence.registry import Registry
 
 #: What broken contents can raise in a constructor or in the reading of an array.
-BROKEN = (KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, SyntaxError, RecursionError, MemoryError)
+BROKEN = (
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    SyntaxError,
+    RecursionError,
+    MemoryError,
+)
 
 
 def load(path: str | os.PathLike[str] | BinaryIO, *, classes: Iterable[type] = ()) -> Any:

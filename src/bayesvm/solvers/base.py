@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.likelihoods.base import Derivatives, Likelihood
@@ -27,6 +27,9 @@ class Status(enum.Enum):
     STALLED = "stalled: rounding errors prevent a further decrease of the objective"
     OSCILLATES = "oscillates: the updates do not settle even with the heaviest damping"
     MAX_ITER = "stopped at the maximal number of iterations before the tolerance was met"
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:  # some readers of stored models look for this alone
+        return type(self), (self.value,)
 
     @property
     def ok(self) -> bool:
@@ -52,9 +55,11 @@ class MAPResult:
         :math:`\max_i |\alpha_i + \ell'_i| / \max(1, \max_i |\ell'_i|)`, the relative violation of the optimality conditions,
         measured before ``alpha`` was set to :math:`-\ell'`.
     n_iter : int
-        Factorisations that were needed.
+        Factorisations, or steps of a working set, that were needed.
     status : Status
         How the solver stopped.
+    solver : str
+        Which solver was taken, where there was a choice.
     """
 
     alpha: Vector
@@ -64,6 +69,7 @@ class MAPResult:
     kkt: float
     n_iter: int
     status: Status
+    solver: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

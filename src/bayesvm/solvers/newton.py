@@ -106,9 +106,7 @@ def _point(y: Vector, likelihood: Likelihood, alpha: Vector, f: Vector) -> _Poin
     return _Point(alpha, f, float(0.5 * (alpha @ f) + np.sum(d.loss)), d)
 
 
-def _start(
-    K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None, tol: float
-) -> tuple[_Point, int]:
+def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None, tol: float) -> tuple[_Point, int]:
     """Return the first iterate and the number of factorisations spent on it."""
     zero = _point(y, likelihood, np.zeros_like(y), np.zeros_like(y))
     if warm_start is None:

@@ -27,6 +27,9 @@ class ColumnKind(enum.Enum):
     IDENTIFIER = "left out: text in which every value is different"
     EMPTY = "left out: it has no values"
 
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:  # some readers of stored models look for this alone
+        return type(self), (self.value,)
+
 
 @dataclasses.dataclass(frozen=True)
 class ColumnPlan:
@@ -38,8 +41,8 @@ class ColumnPlan:
         The column.
     kind : ColumnKind
         What becomes of it.
-    fill : float
-        Number that stands in for a gap (the median); nan if not numeric.
+    fill : float or None
+        Number that stands in for a gap (the median); None if not numeric.
     categories : tuple of str
         Categories that have an indicator of their own; of two, only the second has one.
     n_missing : int
@@ -48,7 +51,7 @@ class ColumnPlan:
 
     name: str
     kind: ColumnKind
-    fill: float = float("nan")
+    fill: float | None = None
     categories: tuple[str, ...] = ()
     n_missing: int = 0
 

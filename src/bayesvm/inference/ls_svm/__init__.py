@@ -2,7 +2,7 @@
 
 from bayesvm.inference.ls_svm.design import Design
 from bayesvm.inference.ls_svm.fisher import FisherDirections, fisher_directions
-from bayesvm.inference.ls_svm.joint import RELATIVE, joint_evidence
+from bayesvm.inference.ls_svm.joint import joint_evidence, relative_range
 from bayesvm.inference.ls_svm.level1 import LevelOne, solve_direct, solve_iterative, solve_spectral
 from bayesvm.inference.ls_svm.level2 import LevelTwo, level2, level2_at, level2_terms
 from bayesvm.inference.ls_svm.level3 import level3, log_evidence
@@ -18,7 +18,6 @@ from bayesvm.inference.ls_svm.spectrum import (
 )
 
 __all__ = [
-    "RELATIVE",
     "Anchors",
     "Design",
     "FeatureSums",
@@ -40,6 +39,7 @@ __all__ = [
     "level2_terms",
     "level3",
     "log_evidence",
+    "relative_range",
     "robust_weights",
     "row_predictor",
     "softmax_log_odds",

@@ -17,7 +17,7 @@ from bayesvm.typing import Matrix, Vector
 
 @dataclasses.dataclass(frozen=True)
 class Design:
-    """Weights and bias of a problem with n rows.
+    r"""Weights and bias of a problem with n rows.
 
     Parameters
     ----------
@@ -27,11 +27,15 @@ class Design:
         Whether an unregularised bias is part of the model.
     weights : array, shape (n,), optional
         Positive weights; all one if None. Their sum must exceed one.
+    least_noise: float
+        Least ratio of the noise variance to the mean prior variance over the rows, :math:`1/\gamma` over the mean eigenvalue.
+        Equal rows with equal targets make the evidence grow without bound as the noise vanishes; this is where it stops.
     """
 
     n: int
     bias: bool = True
     weights: Vector | None = None
+    least_noise: float = 1e-7
 
     def __post_init__(self) -> None:
         if not self.freedom > 0.0:

@@ -24,10 +24,15 @@ from bayesvm.linalg.eigen import Complement
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Matrix
 
-#: Range of the logarithm of gamma relative to the mean eigenvalue.
-RELATIVE = (-12.0, 16.0)
+#: Least logarithm of gamma relative to the mean eigenvalue.
+LOWEST = -12.0
 #: Share of the trace below which a centred Gram matrix counts as zero: a kernel that is constant over the rows.
 CONSTANT = 1e-12
+
+
+def relative_range(design: Design) -> tuple[float, float]:
+    """Return the range of the logarithm of gamma relative to the mean eigenvalue."""
+    return LOWEST, -float(np.log(design.least_noise))
 
 
 def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evidence:
@@ -73,4 +78,4 @@ def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evi
     return Evidence(sum(terms.values()), terms, np.arange(design.n), dK, np.array([slope]), Status.CONVERGED, latent, 1)
 
 
-__all__ = ["RELATIVE", "joint_evidence"]
+__all__ = ["joint_evidence", "relative_range"]

@@ -30,8 +30,6 @@ from bayesvm.typing import Vector
 
 #: Least value of gamma times the sum of the eigenvalues: below it there is not a hundredth of a parameter in use.
 LEAST = 1e-2
-#: Largest value of gamma times the mean eigenvalue: above it the noise drowns in rounding.
-MOST = 1e7
 #: Points of the grid.
 GRID = 81
 
@@ -73,8 +71,9 @@ class LevelTwo:
 
 def gamma_range(spectrum: Spectrum) -> tuple[float, float]:
     """Return the range of the logarithm of gamma; it moves with the scale of the kernel."""
+    design = spectrum.design
     trace = max(spectrum.trace, 1e-100)  # a kernel that is constant over the rows has none, and gamma no meaning
-    low, high = np.log(LEAST / trace), np.log(MOST * spectrum.design.freedom / trace)
+    low, high = np.log(LEAST / trace), np.log(design.freedom / (design.least_noise * trace))
     return float(low), float(high)
 
 
