@@ -105,7 +105,7 @@ def test_thesis_prior_reaches_every_part_of_the_kernel():
     names = (*kernel.names, "likelihood.variance")
     theta = np.linspace(-1.0, 1.0, len(names))
     value, gradient = thesis_prior().log_density(theta, names)
-    at = {name: t for name, t in zip(names, theta)}
+    at = dict(zip(names, theta))
     lengths = np.array([t for name, t in at.items() if "lengthscale" in name])
     assert lengths.size == 3
     expected = (

@@ -74,8 +74,8 @@ def test_a_changed_byte_is_found_or_harmless(stored, answers, choices):
         changed[place] ^= choices.draw(st.integers(1, 255))
     try:
         model = load_bytes(bytes(changed))
-    except ModelFileError as error:
-        assert "\n" not in str(error)
+    except ModelFileError:
+        return
     else:  # a byte that no reader looks at, such as a date
         for key, value in predictions(model, data(5)[0]).items():
             np.testing.assert_array_equal(value, answers[key])

@@ -18,7 +18,7 @@ from bayesvm.persistence import save
 from bayesvm.tables import TableEncoder
 
 sys.path.append(str(Path(__file__).parent))
-from model_zoo import data, fitted, models, predictions  # noqa: E402
+from model_zoo import data, fitted, models, predictions
 
 
 def variants():

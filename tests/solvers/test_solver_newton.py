@@ -71,7 +71,7 @@ def test_refusal_of_a_smooth_loss_that_is_not_convex():
     class Concave(lib.Logistic):
         traits = Traits(smoothness=3, convex=False, normalized=True, sparse=False)
 
-    with pytest.raises(IncompatibleError, match="Newton cannot treat Concave: it needs a convex loss$"):
+    with pytest.raises(IncompatibleError, match=r"Newton cannot treat Concave: it needs a convex loss$"):
         Newton().check(Concave())
 
 

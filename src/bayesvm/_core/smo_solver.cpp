@@ -14,6 +14,7 @@ constexpr Index kShrinkPeriod = 1000;
 constexpr double kShrinkShare = 0.1;        // set variables aside once this share of the active ones can be
 constexpr Index kBlockEntries = 1 << 20;    // entries of the block of columns that a reconstruction computes at a time
 constexpr Index kStepsBetweenLooks = 64;    // steps between looks at the clock
+constexpr double kRounding = 16.0 * std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
@@ -162,6 +163,7 @@ bool Solver::step_with_equality() {
   const Index at_j = partner(g_.data(), down_.data(), quad_.data(), column_i, extremes_.low, quad_[at_i], active_);
   if (at_j < 0 || at_j == at_i) return false;
   const Index j = matrix_.order()[at_j];
+  if (g_[at_j] + down_[at_j] - extremes_.low <= kRounding * (1.0 + std::abs(g_[at_i]) + std::abs(g_[at_j]))) return false;
   const double* column_j = cache_.column(j, active_);
   const double curvature = std::max(diagonal_[i] + diagonal_[j] - 2.0 * column_i[at_j], 1e-12);
   Mover first{i, alpha_[i], 1.0}, second{j, alpha_[j], -1.0};
@@ -173,7 +175,7 @@ bool Solver::step_with_equality() {
 // in turn the exact step along its own axis, which settles what the bounds and kinks have cut off.
 bool Solver::step_without_equality() {
   const Index at_i = best_single(g_.data(), up_.data(), down_.data(), quad_.data(), active_);
-  if (at_i < 0) return false;
+  if (at_i < 0 || gap_ <= kRounding * (1.0 + std::abs(g_[at_i]))) return false;
   const Index i = matrix_.order()[at_i];
   const double* column_i = cache_.column(i, active_);
   const double d_i = g_[at_i] + up_[at_i] < 0.0 ? g_[at_i] + up_[at_i] : g_[at_i] + down_[at_i];

@@ -9,8 +9,8 @@ from bayesvm.likelihoods.base import Likelihood
 
 METHODS: Mapping[str, Callable[[], Inference]] = {"laplace": Laplace, "ep": EP}
 
-#: Expectation propagation for predictions: sites that move a marginal by less than a thousandth are left out.
-PREDICTIVE_EP = EP(tol=1e-5, drop=1e-3)
+#: Expectation propagation for predictions: run once, so that equal data give equal predictions to many digits.
+PREDICTIVE_EP = EP(tol=1e-9, drop=1e-10)
 
 
 def inference_from_name(name: str, likelihood: Likelihood) -> Inference:

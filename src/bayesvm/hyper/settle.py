@@ -44,7 +44,22 @@ def maximize_evidence(maximizer: Maximizer, objective: EvidenceObjective, starts
         for i, (record, leader) in enumerate(zip(settled.history, leaders))
     )
     best = max(distinct, key=lambda i: (history[i].value, -i))
-    return dataclasses.replace(refined, status=history[best].status, history=history)
+    result = dataclasses.replace(refined, status=history[best].status, history=history)
+    return _finished(maximizer, objective, result, best) if _unfinished(settled.history[best]) else result
+
+
+def _unfinished(record: StartRecord) -> bool:
+    """Whether a start was abandoned on the companion, although its end is the best on the evidence itself."""
+    return record.status is ClimbStatus.ABANDONED
+
+
+def _finished(maximizer: Maximizer, objective: EvidenceObjective, result: Maximum, best: int) -> Maximum:
+    """Climb on from the end of a start that was abandoned too early."""
+    last = maximizer.maximize(objective, [result.theta])
+    history = list(result.history)
+    history[best] = _joined(history[best], last.history[0], own=True)
+    history[best] = dataclasses.replace(history[best], status=last.status)
+    return dataclasses.replace(last, history=tuple(history))
 
 
 def _leaders(history: Sequence[StartRecord]) -> list[int]:

@@ -180,11 +180,10 @@ class EP(Inference):
         var = np.where(good, var, q.var)
         tilted = likelihood.tilted(y, mean, var)
         left = np.maximum(1.0 + var * tilted.bend, 1e-12)
-        image = np.stack([-tilted.bend / left, (tilted.slope - mean * tilted.bend) / left])
+        image = copies * np.stack([-tilted.bend / left, (tilted.slope - mean * tilted.bend) / left])
         least = np.where(tau == 0.0, REENTRY * self.drop, self.drop)  # what was dropped re-enters at a higher level
-        weak = (np.abs(image[0]) * var < least) & (np.abs(tilted.slope) * np.sqrt(var) < least)
+        weak = (np.abs(image[0]) * var < least) & (copies * np.abs(tilted.slope) * np.sqrt(var) < least)
         image[:, weak] = 0.0
-        image *= copies
         image[:, ~good] = sites[:, ~good]
         apart = np.abs(tilted.slope - alpha / copies) * var / np.sqrt(q.var)
         wider = np.abs(var * left / q.var - 1.0)

@@ -87,7 +87,7 @@ class SignedFactor:
     def explained(self, K_support: Matrix) -> Vector:
         r"""Return :math:`k^\top R k` for each column k of ``K_support`` (rows: the support)."""
         lowered = self.U.T @ K_support
-        return self.positive.explained(K_support[self.at]) - np.einsum("ij,ij->j", lowered, lowered)
+        return np.asarray(self.positive.explained(K_support[self.at]) - np.einsum("ij,ij->j", lowered, lowered))
 
     def matrix(self) -> Matrix:
         """Return R."""

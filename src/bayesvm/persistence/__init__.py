@@ -1,4 +1,4 @@
-"""Saved models: one file per fitted estimator, without code in it; the format is on the page "File format" of the documentation."""
+"""Saved models: one file per estimator, with no code in it; the format is described in ``docs/file_format.md``."""
 
 from bayesvm.persistence.errors import ModelFileError
 from bayesvm.persistence.load import load, read_info

@@ -77,8 +77,8 @@ class Decoder:
         cls = self._registry.class_of(node["class"])
         if cls is None:
             raise ModelFileError(
-                f"it holds a {node['class']!r}, which is not a class of this release; if it is a class of your own that you trust, "
-                "pass it as load(..., classes=[...])"
+                f"it holds a {node['class']!r}, which is not a class of this release; if it is a class of your own that "
+                "you trust, pass it as load(..., classes=[...])"
             )
         return cls
 
@@ -99,7 +99,7 @@ class Decoder:
             inputs.rows = fields["rows"]
             return inputs
         if issubclass(cls, BaseEstimator):
-            estimator = object.__new__(cls)
+            estimator: Any = object.__new__(cls)
             vars(estimator).update(fields)
             return estimator
         if not dataclasses.is_dataclass(cls):

@@ -95,7 +95,7 @@ class Encoder:
         if isinstance(value, Inputs):
             return {"X": value.X, "rows": value.rows}
         if isinstance(value, BaseEstimator):
-            return vars(value)
+            return dict(vars(value))
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
     def _name(self, value: Any, where: str) -> str:
@@ -103,8 +103,8 @@ class Encoder:
         if name is None:
             cls = type(value)
             raise ModelFileError(
-                f"save: {where} is a {cls.__module__}.{cls.__qualname__}, which is not on the list of classes that a model file "
-                "may hold; pass your own classes as save(..., classes=[...]), or store such a model with joblib or skops"
+                f"save: {where} is a {cls.__module__}.{cls.__qualname__}, which is not on the list of classes that a model "
+                "file may hold; pass your own classes as save(..., classes=[...]), or store such a model with joblib or skops"
             )
         return name
 

@@ -1,8 +1,8 @@
 """Objects of NumPy, SciPy and scikit-learn that may be part of a model: how each becomes plain data, and back.
 
-Every entry of :data:`FOREIGN` is a pair of functions: *parts* returns the data of an object, *build* makes the object from data that
-may come from anywhere, and raises ``ValueError``, ``TypeError`` or ``KeyError`` if it does not fit. scikit-learn objects are rebuilt by
-their constructors, so nothing depends on scikit-learn's private attributes.
+Every entry of :data:`FOREIGN` is a pair of functions: *parts* returns the data of an object, *build* makes the object
+from data that may come from anywhere, and raises ``ValueError``, ``TypeError`` or ``KeyError`` if it does not fit.
+scikit-learn objects are rebuilt by their constructors, so nothing depends on scikit-learn's private attributes.
 """
 
 from __future__ import annotations

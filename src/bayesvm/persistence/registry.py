@@ -1,8 +1,9 @@
 """The allow-list: classes that may appear in a model file, each under a name that files keep when code is moved.
 
-The list is made from the library's own source tree, never from a file: dataclasses, enumerations and estimators that are defined in the
-layers of :data:`LAYERS`. The name of a class is that of its module and its own, as in ``kernels.gaussian.Gaussian``. When a class is
-moved or renamed, its old name is entered in :data:`RENAMED`, so that files written before still load.
+The list is made from the library's own source tree, never from a file: dataclasses, enumerations and estimators that
+are defined in the layers of :data:`LAYERS`. The name of a class is that of its module and its own, as in
+``kernels.gaussian.Gaussian``. When a class is moved or renamed, its old name is entered in :data:`RENAMED`, so that
+files written before still load.
 """
 
 from __future__ import annotations

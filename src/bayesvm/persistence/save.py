@@ -29,12 +29,13 @@ def save(
     estimator : estimator of this library, or scikit-learn Pipeline of such
         What to save.
     path : path or binary file
-        Where. A file at a path is replaced in one step: if the program is stopped on the way, the old file is still there.
+        Where. A file at a path is replaced in one step: if the program is stopped on the way, the old file is still
+        there.
     info : mapping, optional
         Remarks for people and programs, of plain JSON values; :func:`read_info` returns them without loading the model.
     classes : iterable of type
-        Classes of your own that are part of the model (a kernel, a likelihood): dataclasses, enumerations or estimators. The same
-        have to be given to :func:`load`.
+        Classes of your own that are part of the model (a kernel, a likelihood): dataclasses, enumerations or
+        estimators. The same have to be given to :func:`load`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From a table with text and gaps to a matrix of numbers: imputation and one-hot encoding, explicit and stored with the model."""
+"""From a table with text and gaps to a matrix of numbers: imputation and one-hot encoding, stored with the model."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class ColumnPlan:
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Median for gaps in numbers, one column of zeros and ones per category for text.
 
-    A gap in a column of text is a category of its own. Columns without information (one value, no value, text in which every value is
-    different) are left out. Categories that were not seen in training have zeros in all columns.
+    A gap in a column of text is a category of its own. Columns without information (one value, no value, text in
+    which every value is different) are left out. Categories that were not seen in training have zeros in all columns.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _imputed(plan: ColumnPlan, table: Table, column: np.ndarray) -> np.ndarray:
             raise DataError(f"{place}: expected a number, found {column[wrong[0]]!r}")
         column = np.array([np.nan if entry is None else float(entry) for entry in column])
     _refuse_infinite(table, plan.name, column)
-    return np.where(np.isnan(column), plan.fill, column)
+    return np.where(np.isnan(column), np.float64(plan.fill or 0.0), column)
 
 
 def _refuse_infinite(table: Table, name: str, column: np.ndarray) -> None:

@@ -1,0 +1,124 @@
+r"""Exact Gaussian integrals of hinge factors in up to three dimensions.
+
+For :math:`u \sim \mathcal N(m, V)` (u the margins) and slopes c, the integrand :math:`\prod_i e^{-c_i [1 - u_i]_+}` is an exponential of a
+linear function in each of the :math:`2^d` *patterns*, the sets of points that lie below their margin. This module computes the mass
+of every pattern: a closed form for the last margin given the others, Gauss-Legendre panels for the others, broken at the kink. From
+the masses follow, by partial integration, all moments that the evidence and its derivatives need, without any inverse of V:
+with :math:`s_i = c_i [u_i < 1]` and the density :math:`p_i` of :math:`u_i` at the kink,
+
+.. math:: V^{-1} (\langle u \rangle - m) = \langle s \rangle, \qquad
+          V^{-1} - V^{-1} \operatorname{Cov}(u) V^{-1} = \operatorname{diag}(c_i p_i) - \operatorname{Cov}(s),
+
+.. math:: \langle s_i u_i \rangle = m_i \langle s_i \rangle - V_{ii} c_i p_i + \sum_j V_{ij} \langle s_i s_j \rangle .
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bayesvm.likelihoods.normal import log_exponential_tail, log_ndtr
+from bayesvm.typing import Matrix, Vector
+
+#: Largest number of points.
+LARGEST = 3
+#: Panels on each side of a kink, nodes per panel, and how many standard deviations the panels reach.
+PANELS, NODES, REACH = 32, 6, 9.0
+#: Least variance of a margin given others, relative to its own: what is less is rounding.
+FLOOR = 1e-12
+
+
+@dataclasses.dataclass(frozen=True)
+class PatternMoments:
+    r"""Result of an integration over all patterns.
+
+    Attributes
+    ----------
+    log_z : float
+        Logarithm of the integral.
+    slope : array, shape (d,)
+        :math:`\langle s \rangle`.
+    precision : array, shape (d, d)
+        :math:`V^{-1} - V^{-1} \operatorname{Cov}(u) V^{-1}`.
+    loss : float
+        :math:`\sum_i c_i \langle [1 - u_i]_+ \rangle`, minus the derivative of ``log_z`` in a common logarithmic scale of c.
+    """
+
+    log_z: float
+    slope: Vector
+    precision: Matrix
+    loss: float
+
+
+def integrate_patterns(mean: Vector, cov: Matrix, c: Vector) -> PatternMoments:
+    """Integrate the hinge factors over the Gaussian of the margins; up to :data:`LARGEST` of them."""
+    d = mean.size
+    below = _patterns(d)
+    log_masses = _log_masses(mean[None], cov, c)[0]
+    log_z = float(logsumexp(log_masses))
+    p = np.exp(log_masses - log_z)
+    S = below * c
+    slope = p @ S
+    second = (S * p[:, None]).T @ S
+    kink = c * np.exp([_log_kink_density(mean, cov, c, i) - log_z for i in range(d)])
+    precision = np.diag(kink) - (second - np.outer(slope, slope))
+    moved = mean * slope - np.diagonal(cov) * kink + np.sum(cov * second, axis=1)  # <s_i u_i>
+    return PatternMoments(log_z, slope, precision, float(np.sum(slope - moved)))
+
+
+def _patterns(d: int) -> Matrix:
+    """Return one row per pattern; entry 1.0 where the margin is below one. The last margin varies fastest."""
+    return np.array([[(k >> (d - 1 - i)) & 1 for i in range(d)] for k in range(2**d)], dtype=float).reshape(2**d, d)
+
+
+def _log_masses(mean: Matrix, cov: Matrix, c: Vector) -> Matrix:
+    """Return the logarithms of the masses of all patterns for a batch of means, shape (b, 2**d)."""
+    s = np.sqrt(max(float(cov[0, 0]), np.finfo(float).tiny))
+    if mean.shape[1] == 1:
+        u = (mean[:, 0] - 1.0) / s
+        return np.stack([log_ndtr(u), log_exponential_tail(u, c[0] * s)], axis=1)
+    nodes, log_weights, side = _nodes(mean[:, 0], cov[0], c, s)
+    rest_cov = cov[1:, 1:] - np.outer(cov[1:, 0], cov[0, 1:]) / s**2
+    rest_cov[np.diag_indices_from(rest_cov)] = np.maximum(np.diagonal(rest_cov), FLOOR * np.diagonal(cov)[1:])
+    z = (nodes - mean[:, :1]) / s
+    rest_mean = mean[:, None, 1:] + (z / s)[:, :, None] * cov[0, 1:]
+    inner = _log_masses(rest_mean.reshape(-1, mean.shape[1] - 1), rest_cov, c[1:])
+    inner = inner.reshape(*nodes.shape, -1)
+    outer = log_weights - 0.5 * z**2 - np.log(s) - 0.5 * np.log(2.0 * np.pi) - c[0] * np.maximum(1.0 - nodes, 0.0)
+    total = outer[:, :, None] + inner
+    parts = [logsumexp(total[:, side == k], axis=1) for k in (0, 1)]  # above, then below the kink
+    return np.concatenate(parts, axis=1)
+
+
+def _nodes(mean: Vector, row: Vector, c: Vector, s: float) -> tuple[Matrix, Matrix, Vector]:
+    """Return nodes, logarithms of weights (one row per mean), and the side of the kink of every column (1: below)."""
+    tilt = c * row
+    low = np.minimum(mean + np.sum(np.minimum(tilt, 0.0)) - REACH * s, 1.0 - REACH * s)
+    high = np.maximum(mean + np.sum(np.maximum(tilt, 0.0)) + REACH * s, 1.0 + REACH * s)
+    x, w = np.polynomial.legendre.leggauss(NODES)
+    step = (np.arange(PANELS)[:, None] + 0.5 * (x + 1.0)).ravel() / PANELS
+    weight = np.tile(0.5 * w / PANELS, PANELS)
+    above = 1.0 + (high - 1.0)[:, None] * step
+    below = 1.0 - (1.0 - low)[:, None] * step
+    log_weights = np.concatenate([np.log((high - 1.0)[:, None] * weight), np.log((1.0 - low)[:, None] * weight)], axis=1)
+    side = np.repeat([0, 1], step.size)
+    return np.concatenate([above, below], axis=1), log_weights, side
+
+
+def _log_kink_density(mean: Vector, cov: Matrix, c: Vector, i: int) -> float:
+    """Return the logarithm of the unnormalised density of margin i at the kink."""
+    var = float(cov[i, i])
+    own = -0.5 * (1.0 - mean[i]) ** 2 / var - 0.5 * np.log(2.0 * np.pi * var)
+    rest = [j for j in range(mean.size) if j != i]
+    if not rest:
+        return float(own)
+    rest_mean = mean[rest] + cov[rest, i] / var * (1.0 - mean[i])
+    rest_cov = cov[np.ix_(rest, rest)] - np.outer(cov[rest, i], cov[i, rest]) / var
+    diagonal = np.diag_indices_from(rest_cov)
+    rest_cov[diagonal] = np.maximum(rest_cov[diagonal], FLOOR * np.diagonal(cov)[rest])
+    return float(own + logsumexp(_log_masses(rest_mean[None], rest_cov, c[rest])[0]))
+
+
+__all__ = ["LARGEST", "PatternMoments", "integrate_patterns"]
