@@ -19,10 +19,10 @@ def gram(X, variance=1.7, lengthscale=1.0):
     return variance * np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2) / lengthscale**2)
 
 
-def duals(n=30, seed=0):
+def duals(n=30, seed=0, lengthscale=1.0):
     """Return a name, a Gram matrix and a dual for every formulation."""
     X, signal, rng = inputs(n, seed)
-    K = gram(X)
+    K = gram(X, lengthscale=lengthscale)
     labels = np.where(signal + 0.5 * rng.normal(size=n) > 0.0, 1.0, -1.0)
     target = signal + 0.3 * rng.normal(size=n)
     w = rng.uniform(0.2, 2.0, size=n)

@@ -42,7 +42,7 @@ def check_optimal(K, dual, result, equality, tol):
 @pytest.mark.parametrize("equality", [True, False])
 @pytest.mark.parametrize("name", NAMES)
 def test_agrees_with_the_reference(name, equality):
-    K, dual = duals(n=20)[name]
+    K, dual = duals(n=16, lengthscale=0.5)[name]
     result = solve(K, dual, equality=equality)
     assert result.status is Status.CONVERGED
     check_optimal(K, dual, result, equality, 2e-9)
@@ -100,8 +100,8 @@ def test_shrinking_and_cache_do_not_change_the_result(shrink, megabytes, equalit
 
 
 def test_shrinking_sets_variables_aside():
-    X, signal, _ = inputs(3000, 5, d=2)
-    dual = Dual.margin(np.sign(signal), 10.0)
+    X, signal, rng = inputs(3000, 5, d=2)
+    dual = Dual.margin(np.sign(signal + 0.3 * rng.normal(size=3000)), 100.0)
     run = WorkingSet(tol=1e-6).start(_smo.KernelColumns(X, True, 1.0), dual, equality=True)
     active = []
     while not run.advance(0.001):
@@ -223,8 +223,8 @@ def test_max_iter_and_sharpen():
 def test_an_impossible_tolerance_is_reported_as_stalled():
     K, dual = duals()["trigonometric"]
     result = solve(K, dual, tol=1e-20)
-    assert result.status in (Status.STALLED, Status.CONVERGED)
-    assert result.gap < 1e-10
+    assert result.status is Status.STALLED
+    assert result.gap < 1e-12
 
 
 def test_slices_are_short_and_the_interpreter_is_free_meanwhile():

@@ -2,7 +2,7 @@
 
 // Let the loader choose the widest vector unit of the machine; sanitizers cannot see through that choice.
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__)
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define BAYESVM_VECTOR __attribute__((target_clones("avx512f", "avx2,fma", "default")))
 #else
 #define BAYESVM_VECTOR

@@ -30,12 +30,12 @@ class SelfTuningClassifier(LabelProbabilities):
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
-        for name, allowed in (("posterior", ("ep", "laplace")), ("calibrate", ("auto", "loo", None))):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"{name}: expected one of {', '.join(map(repr, allowed))}, found {value!r}")
-        if self.inference == "ep" and self.posterior != "ep":
-            raise ValueError(f"posterior: expected 'ep' with inference='ep', found {self.posterior!r}")
+        if self.posterior not in (None, "ep", self.inference):
+            raise ValueError(
+                f"posterior: expected None, 'ep' or the method of inference, {self.inference!r}, found {self.posterior!r}"
+            )
+        if self.calibrate not in ("auto", "loo", None):
+            raise ValueError(f"calibrate: expected 'auto', 'loo' or None, found {self.calibrate!r}")
 
     def _inference(self) -> Inference:
         return inference_from_name(self.inference, self._likelihood())

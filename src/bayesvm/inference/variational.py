@@ -119,7 +119,7 @@ class Variational(Inference):
     """
 
     tol: float = 1e-7
-    max_iter: int = 200
+    max_iter: int = 100
     starts: int = 2
 
     def check(self, likelihood: Likelihood) -> None:
@@ -185,7 +185,7 @@ class Variational(Inference):
                 return state, Status.MAX_ITER, n_iter
             new = None
             if state.residual < CONTRACTING and step == 1.0:
-                mixed = mixer.next((scale * state.natural).ravel(), (scale * state.image).ravel())
+                mixed = mixer.next((scale * state.natural).ravel(), (scale * state.image).ravel(), 1.0)
                 new = _lower(K, y, likelihood, state, mixed.reshape(2, -1) / scale)
                 n_iter += 1
             if new is None:

@@ -104,8 +104,8 @@ class EpsilonInsensitive(Regression):
         """Return the closed form, one ramp to either side of the tube."""
         t, var = self._gaussians(y, mean, var)
         up, down = expected_ramp(t - self.epsilon, var), expected_ramp(-t - self.epsilon, var)
-        loss = self.C * (up.loss + down.loss) + self.log_mass
-        return Expected(loss, self.C * (down.gradient - up.gradient), self.C * (up.curvature + down.curvature))
+        both = up.scaled(self.C, -1.0) + down.scaled(self.C)
+        return dataclasses.replace(both, loss=both.loss + self.log_mass)
 
 
 __all__ = ["EpsilonInsensitive"]

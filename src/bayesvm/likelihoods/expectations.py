@@ -50,13 +50,25 @@ class Expected:
 
     Attributes
     ----------
-    loss, gradient, curvature : arrays, shape (n,)
-        :math:`E\ell` with its first and second derivative in the mean of f.
+    loss, gradient, curvature, third, fourth : arrays, shape (n,)
+        :math:`E\ell` with its first four derivatives in the mean of f.
     """
 
     loss: Vector
     gradient: Vector
     curvature: Vector
+    third: Vector
+    fourth: Vector
+
+    def scaled(self, weight: Vector | float, sign: Vector | float = 1.0) -> Expected:
+        """Return the expectations of ``weight`` times the loss, as a function of ``sign`` (+1 or -1) times the argument."""
+        odd = weight * sign
+        return Expected(
+            weight * self.loss, odd * self.gradient, weight * self.curvature, odd * self.third, weight * self.fourth
+        )
+
+    def __add__(self, other: Expected) -> Expected:
+        return Expected(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
 
 
 def require_finite(likelihood: Likelihood) -> None:
@@ -73,7 +85,8 @@ def require_finite(likelihood: Likelihood) -> None:
 def expected(likelihood: Likelihood, t: Vector, var: Vector, slope: Vector) -> Expected:
     """Return the expectations for means ``t`` and variances of the margin or residual, ``slope`` being dt/df.
 
-    Right to about 1e-12, relative to the larger of one and the value.
+    The first three are right to about 1e-12, relative to the larger of one and the value. The third and fourth derivative lose
+    digits as the variance becomes small; they are meant to steer Newton steps.
     """
     require_finite(likelihood)
 
@@ -81,10 +94,11 @@ def expected(likelihood: Likelihood, t: Vector, var: Vector, slope: Vector) -> E
         p = likelihood.profile(x.ravel())
         return np.stack([p.loss, p.gradient, p.curvature]).reshape(3, *x.shape)
 
-    loss, gradient, curvature = _averages(likelihood, functions, t, var)
+    sums = _averages(likelihood, functions, t, var, hermite=True)
     if likelihood.traits.smoothness == 0:
-        curvature += _kinks(likelihood, t, var)
-    return Expected(loss, slope * gradient, curvature)
+        sums[2:] += _kinks(likelihood, t, var)
+    scale = np.sqrt(np.where(var > 0.0, var, np.inf))
+    return Expected(sums[0], sums[1], sums[2], sums[3] / scale, sums[4] / scale**2).scaled(1.0, slope)
 
 
 def expected_theta(likelihood: Likelihood, t: Vector, var: Vector) -> Matrix:
@@ -92,7 +106,7 @@ def expected_theta(likelihood: Likelihood, t: Vector, var: Vector) -> Matrix:
     require_finite(likelihood)
     if likelihood.theta.size == 0:
         return np.zeros((0, t.size))
-    return _averages(likelihood, lambda x: likelihood.profile_theta(x).loss, t, var)
+    return _averages(likelihood, lambda x: likelihood.profile_theta(x).loss, t, var, hermite=False)
 
 
 def expected_ramp(t: Vector, var: Vector) -> Expected:
@@ -100,35 +114,54 @@ def expected_ramp(t: Vector, var: Vector) -> Expected:
     scale = np.sqrt(var)
     z = np.where(var > 0.0, t, 0.0) / np.where(var > 0.0, scale, 1.0)
     bell, share = density(z), ndtr(z)
-    spread = Expected(scale * (z * share + bell), share, bell / np.where(var > 0.0, scale, 1.0))
-    point = Expected(np.maximum(t, 0.0), np.where(t > 0.0, 1.0, 0.0), np.zeros_like(t))
-    pairs = zip(dataclasses.astuple(spread), dataclasses.astuple(point))
-    return Expected(*(np.where(var > 0.0, a, b) for a, b in pairs))
+    bend = bell / np.where(var > 0.0, scale, np.inf)
+    third, fourth = -z * bend, (z * z - 1.0) * bend
+    width = np.where(var > 0.0, scale, 1.0)
+    return Expected(
+        np.where(var > 0.0, scale * (z * share + bell), np.maximum(t, 0.0)),
+        np.where(var > 0.0, share, t > 0.0),
+        bend,
+        third / width,
+        fourth / width**2,
+    )
 
 
-def _kinks(likelihood: Likelihood, t: Vector, var: Vector) -> Vector:
-    """Return the jumps of the slope times the densities at the knots; without variance a sample sees none."""
+def _kinks(likelihood: Likelihood, t: Vector, var: Vector) -> Matrix:
+    """Return the jumps of the slope times the densities at the knots, also with weights u and u^2 - 1.
+
+    Without variance a sample sees none.
+    """
     knots = np.asarray(likelihood.knots)
     jump = (
         likelihood.profile(np.nextafter(knots, np.inf)).gradient
         - likelihood.profile(np.nextafter(knots, -np.inf)).gradient
     )
     scale = np.sqrt(np.where(var > 0.0, var, np.inf))
-    return density((knots - t[:, None]) / scale[:, None]) @ jump / scale
+    u = (knots - t[:, None]) / scale[:, None]
+    bell = density(u)
+    return np.stack([bell @ jump, (bell * u) @ jump, (bell * (u * u - 1.0)) @ jump]) / scale
 
 
-def _averages(likelihood: Likelihood, functions: Functions, t: Vector, var: Vector) -> Matrix:
-    """Return the expectations of all functions, shape (functions, n)."""
+def _averages(likelihood: Likelihood, functions: Functions, t: Vector, var: Vector, *, hermite: bool) -> Matrix:
+    """Return the expectations of all functions, shape (functions, n).
+
+    With ``hermite`` two rows follow: those of the last function times u and times u^2 - 1, u being (t - m)/sqrt(v).
+    """
     out = functions(t)
+    if hermite:
+        out = np.concatenate([out, np.zeros((2, t.size))])
     spread = np.flatnonzero(var > 0.0)
     for start in range(0, spread.size, BLOCK):
         rows = spread[start : start + BLOCK]
-        out[:, rows] = _block(likelihood.knots, functions, t[rows], np.sqrt(var[rows]))
+        out[:, rows] = _block(likelihood.knots, functions, t[rows], np.sqrt(var[rows]), len(out), hermite)
     return out
 
 
-def _block(knots: tuple[float, ...], functions: Functions, mean: Vector, scale: Vector) -> Matrix:
-    total: Matrix = np.zeros((functions(mean[:1]).shape[0], mean.size))
+def _block(
+    knots: tuple[float, ...], functions: Functions, mean: Vector, scale: Vector, height: int, hermite: bool
+) -> Matrix:
+    """Return the expectations, ``height`` rows, for samples with a variance."""
+    total: Matrix = np.zeros((height, mean.size))
     low, high = mean - REACH * scale, mean + REACH * scale
     rows, start, end = [], [], []
     for a, b in _pieces(knots, float(np.min(low)), float(np.max(high))):
@@ -136,13 +169,13 @@ def _block(knots: tuple[float, ...], functions: Functions, mean: Vector, scale: 
         wide = 0.5 * (b - a) <= WIDE * scale[touched]
         fixed, moving = touched[wide], touched[~wide]
         if fixed.size:
-            total[:, fixed] += _fixed(functions, mean[fixed], scale[fixed], a, b)
+            total[:, fixed] += _fixed(functions, mean[fixed], scale[fixed], a, b, hermite)
         rows.append(moving)
         start.append(np.full(moving.size, a))
         end.append(np.full(moving.size, b))
     sample = np.concatenate(rows)
     if sample.size:
-        moved = _moving(functions, mean[sample], scale[sample], np.concatenate(start), np.concatenate(end))
+        moved = _moving(functions, mean[sample], scale[sample], np.concatenate(start), np.concatenate(end), hermite)
         for sums, part in zip(total, moved):
             sums += np.bincount(sample, part, mean.size)
     return total
@@ -163,21 +196,36 @@ def _pieces(knots: tuple[float, ...], low: float, high: float) -> Iterator[tuple
             yield a, b
 
 
-def _fixed(functions: Functions, mean: Vector, scale: Vector, a: float, b: float) -> Matrix:
+def _fixed(functions: Functions, mean: Vector, scale: Vector, a: float, b: float, hermite: bool) -> Matrix:
     """Return the integrals over [a, b] with the same nodes for all samples."""
     half = 0.5 * (b - a)
     t = a + half * (1.0 + _NODES)
-    weight = density((t - mean[:, None]) / scale[:, None])
-    return (functions(t) * (half * _WEIGHTS)) @ weight.T / scale
+    u = (t - mean[:, None]) / scale[:, None]
+    weight = density(u)
+    values = functions(t) * (half * _WEIGHTS)
+    sums = values @ weight.T
+    if hermite:
+        weight *= u
+        first = weight @ values[-1]
+        weight *= u
+        sums = np.concatenate([sums, [first, weight @ values[-1] - sums[-1]]])
+    return np.asarray(sums / scale)
 
 
-def _moving(functions: Functions, mean: Vector, scale: Vector, a: Vector, b: Vector) -> Matrix:
+def _moving(functions: Functions, mean: Vector, scale: Vector, a: Vector, b: Vector, hermite: bool) -> Matrix:
     """Return the integrals over the parts of [a, b] within reach of the means, one row each."""
     low, high = np.maximum((a - mean) / scale, -REACH), np.minimum((b - mean) / scale, REACH)
     half = 0.5 * (high - low)
     u = (low + half)[:, None] + half[:, None] * _NODES
     t = np.clip(mean[:, None] + scale[:, None] * u, np.nextafter(a, np.inf)[:, None], np.nextafter(b, -np.inf)[:, None])
-    return np.asarray(np.einsum("fij,ij->fi", functions(t), density(u) * _WEIGHTS * half[:, None]))
+    weight = density(u) * _WEIGHTS * half[:, None]
+    values = functions(t)
+    sums = np.einsum("fij,ij->fi", values, weight)
+    if not hermite:
+        return np.asarray(sums)
+    weight *= values[-1]
+    first = np.einsum("ij,ij->i", weight, u)
+    return np.concatenate([sums, [first, np.einsum("ij,ij,ij->i", weight, u, u) - sums[-1]]])
 
 
 __all__ = ["Expected", "expected", "expected_ramp", "expected_theta", "require_finite"]

@@ -95,7 +95,8 @@ class GaussianNoise(Regression):
         """Return the closed form."""
         t, var = self._gaussians(y, mean, var)
         p = self.profile(t)
-        return Expected(p.loss + 0.5 * var / self.variance, -p.gradient, p.curvature)
+        zero = np.zeros_like(t)
+        return Expected(p.loss + 0.5 * var / self.variance, -p.gradient, p.curvature, zero, zero.copy())
 
     def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
         """Return the closed form."""

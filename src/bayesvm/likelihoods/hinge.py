@@ -70,8 +70,7 @@ class Hinge(Classification):
     def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
         """Return the closed form."""
         t, var = self._gaussians(y, mean, var)
-        e = expected_ramp(1.0 - t, var)
-        return Expected(self.C * e.loss, -self.C * self.slope(y) * e.gradient, self.C * e.curvature)
+        return expected_ramp(1.0 - t, var).scaled(self.C, -self.slope(y))
 
     def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
         """Return the derivative in ln C, the expected loss itself."""

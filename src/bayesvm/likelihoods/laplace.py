@@ -81,9 +81,8 @@ class Laplace(Regression):
     def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
         """Return the closed form, one ramp to either side."""
         t, var = self._gaussians(y, mean, var)
-        up, down = expected_ramp(t, var), expected_ramp(-t, var)
-        loss = self.C * (up.loss + down.loss) - np.log(0.5 * self.C)
-        return Expected(loss, self.C * (down.gradient - up.gradient), self.C * (up.curvature + down.curvature))
+        both = expected_ramp(t, var).scaled(self.C, -1.0) + expected_ramp(-t, var).scaled(self.C)
+        return dataclasses.replace(both, loss=both.loss - np.log(0.5 * self.C))
 
     def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
         """Return the derivative in ln C."""

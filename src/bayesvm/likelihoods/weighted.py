@@ -158,6 +158,14 @@ class Weighted(Likelihood):
     def _part_nodes(self, y: Vector, mean: Vector, var: Vector, part: Indices) -> TiltedNodes:
         return tilted_nodes(self.likelihood, self.argument(y, mean)[part], var[part], self._w[part])
 
+    def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
+        """Return the weighted expectations."""
+        return self.likelihood.expected(y, mean, var).scaled(self._check(np.size(mean)))
+
+    def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
+        """Return the weighted derivatives in the free parameters' logarithms."""
+        return self._check(np.size(mean)) * self.likelihood.expected_theta(y, mean, var)
+
     # -- parameters ---------------------------------------------------------------------------------------------------
     @property
     def theta(self) -> Vector:

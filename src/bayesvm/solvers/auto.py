@@ -73,7 +73,7 @@ class Auto(Solver):
             return self.smo, f"a factor of {support:.0f} expected support vectors exceeds {self.memory} bytes"
         if warm:
             return self.newton, "there is a warm start"
-        if n >= LARGE and likelihood.traits.sparse and bool(np.isclose(dual.lower[0] * dual.upper[0], 0.0)):
+        if n >= LARGE and likelihood.traits.sparse and 0.0 in (dual.lower[0], dual.upper[0]):
             return self.smo, f"{n} samples with a loss of the margin and no warm start"
         return self.newton, "the factor is small or the loss is of the residual"
 

@@ -1,0 +1,26 @@
+"""The support vector machine as a probability model (Sollich1999): mode, evidence, normaliser, draws."""
+
+from bayesvm.inference.hinge.annealed import Annealed, Annealing, annealed_evidence
+from bayesvm.inference.hinge.coupled import CoupledHinge
+from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
+from bayesvm.inference.hinge.naive import NaiveHinge
+from bayesvm.inference.hinge.normalizer import Normalizer, NormalizerEstimate, log_nu, planned, rejection
+from bayesvm.inference.hinge.sampling import PosteriorDraws, SliceSampling
+
+__all__ = [
+    "Annealed",
+    "Annealing",
+    "CoupledHinge",
+    "HingeMode",
+    "NaiveHinge",
+    "Normalizer",
+    "NormalizerEstimate",
+    "PosteriorDraws",
+    "SliceSampling",
+    "annealed_evidence",
+    "hinge_bounds",
+    "hinge_mode",
+    "log_nu",
+    "planned",
+    "rejection",
+]

@@ -19,6 +19,7 @@ import numpy as np
 
 from bayesvm.inference.base import Evidence
 from bayesvm.inference.ls_svm.design import Design
+from bayesvm.inference.ls_svm.spectrum import CONSTANT
 from bayesvm.linalg.cholesky import cholesky
 from bayesvm.linalg.eigen import Complement
 from bayesvm.solvers.base import Status
@@ -26,8 +27,6 @@ from bayesvm.typing import Matrix
 
 #: Least logarithm of gamma relative to the mean eigenvalue.
 LOWEST = -12.0
-#: Share of the trace below which a centred Gram matrix counts as zero: a kernel that is constant over the rows.
-CONSTANT = 1e-12
 
 
 def relative_range(design: Design) -> tuple[float, float]:

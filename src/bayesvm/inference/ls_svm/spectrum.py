@@ -18,6 +18,8 @@ from bayesvm.typing import Matrix, Vector
 
 #: A negative eigenvalue of at least this size, relative to the largest, is not rounding.
 NEGATIVE = 1e-8
+#: Share of the trace below which a centred Gram matrix is rounding noise: a kernel that is constant over the rows.
+CONSTANT = 1e-12
 #: Eigenvalues below this, relative to the largest, cannot be told from zero when they come from a product of features.
 NEGLIGIBLE = 1e-12
 
@@ -111,12 +113,15 @@ def complete_spectrum(K: Matrix, y: Matrix, design: Design) -> Spectrum:
     else:
         values, Z = symmetric_eigen(gram)
         vectors, c = Z, scaled
-    if values.size and not float(values[-1]) >= -NEGATIVE * max(float(values[0]), 0.0):
+    whole = float(np.trace(np.abs(gram)))
+    if values.size and not float(values[-1]) >= -max(NEGATIVE * float(values[0]), CONSTANT * whole):
         raise NotPositiveDefiniteError(
             f"the centred Gram matrix ({design.n} x {design.n}) is not positive semidefinite: its eigenvalues reach from "
             f"{values[-1]:.3g} to {values[0]:.3g}"
         )
     values = np.maximum(values, 0.0)
+    if np.sum(values) <= CONSTANT * whole:
+        values = np.zeros_like(values)
     return Spectrum(values, Z.T @ c, 0.0, float(np.sum(values)), design.size, design, vectors)
 
 

@@ -1,0 +1,177 @@
+"""Gaussian process machines: the papers' baselines, over the same layers as the support vector machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bayesvm.estimators._classifier import SelfTuningClassifier
+from bayesvm.estimators._inference import inference_from_name
+from bayesvm.estimators._regressor import SelfTuningRegressor
+from bayesvm.inference import Inference
+from bayesvm.kernels import Constant, Gaussian, Kernel
+from bayesvm.likelihoods import Regression, from_name
+from bayesvm.typing import Vector
+
+
+class GPClassifier(SelfTuningClassifier):
+    r"""Gaussian process classifier with hyperparameters by the evidence of the training data.
+
+    Parameters
+    ----------
+    kernel : Kernel, scikit-learn Gaussian process kernel, "auto" or None
+        Covariance of the latent function; None: ``Gaussian() + Constant()``.
+    ard : bool
+        One length scale per feature in every part of the kernel that can have it.
+    likelihood : str or likelihood
+        "logistic", "probit", or any other normalised likelihood of labels.
+    inference : {"laplace", "ep"}
+        Laplace's method or expectation propagation, for the evidence and, unless ``posterior`` says otherwise, for predictions.
+    posterior : {None, "ep", "laplace"}
+        Where predictions come from: None, the method of ``inference``; "ep": expectation propagation, run once at the end.
+    calibrate : {None, "auto", "loo"}
+        Correction of the log odds on leave-one-out predictions; see :class:`~bayesvm.BayesianSVC`.
+    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, tol, max_iter, verbose
+        As in :class:`~bayesvm.BayesianSVC`.
+
+    Attributes
+    ----------
+    kernel_, likelihood_, log_evidence_, loo_proba_, loo_log_likelihood_, calibration_, classes_, converged_, history_, n_iter_
+        As in :class:`~bayesvm.BayesianSVC`.
+
+    Notes
+    -----
+    The likelihoods of Gaussian process classifiers never vanish, so every training row carries the solution. With
+    ``likelihood="trigonometric"`` the machine is :class:`~bayesvm.BayesianSVC` in all but its defaults.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from bayesvm import GPClassifier
+    >>> X, y = make_moons(60, noise=0.2, random_state=0)
+    >>> GPClassifier(likelihood="probit", inference="ep").fit(X, y).predict_proba(X).shape
+    (60, 2)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        ard: bool = False,
+        likelihood: Any = "logistic",
+        inference: str = "laplace",
+        posterior: str | None = None,
+        calibrate: str | None = None,
+        optimizer: str | None = "lbfgs",
+        n_starts: int = 4,
+        hyperprior: Any = None,
+        standardize: bool = True,
+        class_weight: Any = None,
+        class_prior: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        tol: float = 3e-3,
+        max_iter: int = 500,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.ard = ard
+        self.likelihood = likelihood
+        self.inference = inference
+        self.posterior = posterior
+        self.calibrate = calibrate
+        self.optimizer = optimizer
+        self.n_starts = n_starts
+        self.hyperprior = hyperprior
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.class_prior = class_prior
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+
+class GPRegressor(SelfTuningRegressor):
+    r"""Gaussian process regressor with hyperparameters, noise included, by the evidence of the training data.
+
+    Parameters
+    ----------
+    kernel : Kernel, scikit-learn Gaussian process kernel, "auto" or None
+        Covariance of the latent function; None: ``Gaussian() + Constant()``.
+    ard : bool
+        One length scale per feature in every part of the kernel that can have it.
+    likelihood : str or likelihood
+        "gaussian-noise", or noise with heavier tails: "laplace" (needs ``inference="ep"``), "huber", "soft-insensitive",
+        "smooth-insensitive", or an object of :mod:`bayesvm.likelihoods` with parameters in the user's units.
+    inference : {"laplace", "ep"}
+        Laplace's method or expectation propagation. Gaussian noise is always treated exactly, Thesis (1.28).
+    share_hyperparameters : bool
+        With several outputs: whether one set of hyperparameters (on standardised targets) serves them all.
+    optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, tol, max_iter, verbose
+        As in :class:`~bayesvm.BayesianSVR`.
+
+    Attributes
+    ----------
+    kernel_, likelihood_, log_evidence_, noise_std_, converged_, history_, n_iter_
+        As in :class:`~bayesvm.BayesianSVR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesvm import GPRegressor
+    >>> X = np.linspace(-3.0, 3.0, 40)[:, None]
+    >>> mean, std = GPRegressor().fit(X, np.sin(X[:, 0])).predict(X, return_std=True)
+    >>> mean.shape
+    (40,)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        ard: bool = False,
+        likelihood: Any = "gaussian-noise",
+        inference: str = "laplace",
+        share_hyperparameters: bool = False,
+        optimizer: str | None = "lbfgs",
+        n_starts: int = 4,
+        hyperprior: Any = None,
+        standardize: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        tol: float = 1e-2,
+        max_iter: int = 500,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.ard = ard
+        self.likelihood = likelihood
+        self.inference = inference
+        self.share_hyperparameters = share_hyperparameters
+        self.optimizer = optimizer
+        self.n_starts = n_starts
+        self.hyperprior = hyperprior
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _likelihood(self) -> Regression:
+        likelihood = from_name(self.likelihood) if isinstance(self.likelihood, str) else self.likelihood
+        if not isinstance(likelihood, Regression):
+            raise ValueError(
+                f"likelihood: expected a noise model such as 'gaussian-noise' or 'laplace', found {self.likelihood!r}"
+            )
+        return likelihood
+
+    def _inference(self) -> Inference:
+        return inference_from_name(self.inference, self._likelihood())
+
+    def _default_kernel(self, y: Vector) -> Kernel:
+        return Gaussian() + Constant()
+
+
+__all__ = ["GPClassifier", "GPRegressor"]

@@ -1,0 +1,198 @@
+r"""The normalised evidence of the hinge model as a function of its hyperparameters, Sollich1999 (7).
+
+.. math:: \ln P(D) = \ln Q(D) - \ln \overline{N^n} .
+
+The first term comes from an inference method for the hinge loss, the second from a
+:class:`~bayesvm.inference.hinge.normalizer.Normalizer` at nodes that stand for the input density. Without the second the evidence is
+not a probability of data sets, and its maximum lies at too small a C.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.hyper.maximize import Maximizer, Maximum
+from bayesvm.hyper.objective import Evaluation, EvidenceObjective
+from bayesvm.hyper.tie import maximize_untying
+from bayesvm.inference.hinge import Normalizer, NormalizerEstimate, hinge_bounds, planned
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.typing import Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class NormalizedObjective(EvidenceObjective):
+    r"""Normalised log evidence plus log hyperprior of (kernel parameters, C).
+
+    Parameters
+    ----------
+    normalizer : Normalizer or None
+        Estimates :math:`\ln \overline{N^n}`; None leaves the naive evidence Q(D).
+    nodes : Inputs or None
+        Where it looks at the draws of the prior.
+    """
+
+    normalizer: Normalizer | None = None
+    nodes: Inputs | None = None
+
+    def C_of(self, likelihood: Likelihood) -> float:  # noqa: N802
+        """Return C of a (possibly weighted) hinge likelihood."""
+        return hinge_bounds(np.ones(1), likelihood.plain)[0]
+
+    def normalization(self, theta: Vector, *, gradient: bool = False) -> NormalizerEstimate | None:
+        r"""Return the estimate of :math:`\ln \overline{N^n}` at theta, None without a normaliser."""
+        if self.normalizer is None or self.nodes is None:
+            return None
+        kernel, likelihood = self.model(theta)
+        return self.normalizer.estimate(kernel.gram(self.nodes), self.C_of(likelihood), gradient=gradient)
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
+        """Return value, gradient, posterior and evidence at ``theta``; the evidence's ``terms`` name the normaliser."""
+        naive = self._naive(theta, warm_start)
+        estimate = self.normalization(theta, gradient=True)
+        if estimate is None:
+            return naive
+        terms = {**naive.evidence.terms, "normalizer": -estimate.value}
+        evidence = dataclasses.replace(naive.evidence, value=naive.evidence.value - estimate.value, terms=terms)
+        gradient = naive.gradient - self._normalizer_gradient(theta, estimate)
+        return Evaluation(naive.theta, naive.value - estimate.value, gradient, naive.posterior, evidence)
+
+    def _naive(self, theta: Vector, warm_start: Vector | None) -> Evaluation:
+        return EvidenceObjective.evaluate(self, theta, warm_start)
+
+    def _normalizer_gradient(self, theta: Vector, estimate: NormalizerEstimate) -> Vector:
+        kernel, likelihood = self.model(theta)
+        return np.concatenate(
+            [kernel.pullback(self.nodes, estimate.dK), np.full(likelihood.theta.size, estimate.dC)]
+        )
+
+    def planned(self, theta: Vector, tol: float) -> NormalizedObjective:
+        """Return the objective with as many draws as the tolerance (in nats) asks for at theta."""
+        if self.normalizer is None or self.nodes is None:
+            return self
+        kernel, likelihood = self.model(theta)
+        normalizer, _ = planned(self.normalizer, kernel.gram(self.nodes), self.C_of(likelihood), tol)
+        return dataclasses.replace(self, normalizer=normalizer)
+
+
+@dataclasses.dataclass(frozen=True)
+class ScaledObjective(NormalizedObjective):
+    r"""The same as a function of C alone, with the product of C and the kernel kept (Sollich1999 section 2, Figure 2).
+
+    The support vector machine depends on that product only, so its solution stays: as a warm start it is recognised as optimal
+    after one linear system in the marginal points. Theta is :math:`\ln C`; the kernel, given at the likelihood's own C, is
+    multiplied by :math:`C_0/C` and its parameters are not learnt.
+    """
+
+    @property
+    def theta0(self) -> Vector:
+        """The logarithm of the given C."""
+        return np.log([self.C_of(self.likelihood)])
+
+    @property
+    def bounds(self) -> Matrix:
+        """Bounds of ln C."""
+        return self.likelihood.bounds
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of C."""
+        return ("likelihood.C",)
+
+    def model(self, theta: Vector) -> tuple[Kernel, Likelihood]:
+        """Return the scaled kernel and the likelihood with the given C."""
+        if np.shape(theta) != (1,):
+            raise ValueError(f"theta: expected 1 logarithm (likelihood.C), found an array of shape {np.shape(theta)}")
+        scale = float(self.C_of(self.likelihood) / np.exp(theta[0]))
+        return scale * self.kernel.fix(), self.likelihood.with_theta(theta)
+
+    def _naive(self, theta: Vector, warm_start: Vector | None) -> Evaluation:
+        theta = np.asarray(theta, dtype=float)
+        kernel, likelihood = self.model(theta)
+        K = kernel.gram(self.X)
+        posterior, evidence = self.inference.infer(K, self.y, likelihood, warm_start=warm_start)
+        rows = evidence.rows
+        gradient = evidence.dphi - float(np.sum(evidence.dK * K[np.ix_(rows, rows)]))  # dK/dlnC = -K
+        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
+        return Evaluation(theta, evidence.value + log_prior, gradient + prior_gradient, posterior, evidence)
+
+    def _normalizer_gradient(self, theta: Vector, estimate: NormalizerEstimate) -> Vector:
+        kernel, _ = self.model(theta)
+        return np.array([estimate.dC - float(np.sum(estimate.dK * kernel.gram(self.nodes)))])
+
+
+@dataclasses.dataclass(frozen=True)
+class EvidenceCurve:
+    r"""The evidence against C at a fixed product of C and the kernel: what Figure 2 of Sollich1999 shows.
+
+    Attributes
+    ----------
+    C, naive, normalizer, error : arrays
+        :math:`C`, :math:`\ln Q(D)`, :math:`\ln \overline{N^n}` and the Monte Carlo error of the latter.
+    """
+
+    C: Vector
+    naive: Vector
+    normalizer: Vector
+    error: Vector
+
+    @property
+    def log_evidence(self) -> Vector:
+        r"""Return :math:`\ln P(D) = \ln Q(D) - \ln \overline{N^n}`."""
+        return self.naive - self.normalizer
+
+    @property
+    def best(self) -> float:
+        """The C with the highest evidence on the grid."""
+        return float(self.C[np.argmax(self.log_evidence)])
+
+    @property
+    def naive_best(self) -> float:
+        """The C with the highest naive evidence on the grid."""
+        return float(self.C[np.argmax(self.naive)])
+
+    @property
+    def interior(self) -> bool:
+        """Whether the evidence has its maximum inside the range of C."""
+        return 0 < int(np.argmax(self.log_evidence)) < self.C.size - 1
+
+
+def evidence_curve(objective: ScaledObjective, C: Vector) -> EvidenceCurve:
+    """Return the evidence on a grid of C; the machine is solved once."""
+    naive, values, errors = np.empty_like(C), np.zeros_like(C), np.zeros_like(C)
+    latent: Vector | None = None
+    for i, theta in enumerate(np.log(C)):
+        evidence = objective._naive(theta[None], latent).evidence
+        naive[i], latent = evidence.value, evidence.latent
+        estimate = objective.normalization(theta[None])
+        if estimate is not None:
+            values[i], errors[i] = estimate.value, estimate.error
+    return EvidenceCurve(np.asarray(C), naive, values, errors)
+
+
+def maximize_normalized(
+    maximizer: Maximizer, objective: NormalizedObjective, starts: list[Vector], tol: float
+) -> tuple[NormalizedObjective, Maximum]:
+    """Maximise with as many draws as ``tol`` nats ask for at the first start, and again if the end asks for more."""
+    objective = objective.planned(starts[0], tol)
+    history = ()
+    for _ in range(2):
+        scaled = isinstance(objective, ScaledObjective)
+        maximum = (maximizer.maximize if scaled else lambda o, s: maximize_untying(maximizer, o, s))(objective, starts)
+        history = history + maximum.history
+        finer = objective.planned(maximum.theta, tol)
+        if finer.normalizer == objective.normalizer or _cost(finer) <= _cost(objective):
+            break
+        objective, starts = finer, [maximum.theta]
+    return objective, dataclasses.replace(maximum, history=history)
+
+
+def _cost(objective: NormalizedObjective) -> int:
+    a = objective.normalizer.annealing if objective.normalizer is not None else None
+    return 0 if a is None else a.paths * (1 + a.moves * (a.temperatures - 1))
+
+
+__all__ = ["EvidenceCurve", "NormalizedObjective", "ScaledObjective", "evidence_curve", "maximize_normalized"]

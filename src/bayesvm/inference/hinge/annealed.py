@@ -1,0 +1,160 @@
+r"""Annealed importance sampling (Neal2001): integrals over a Gaussian prior, with error bars.
+
+To find :math:`Z = \int \mathcal N(f; 0, K)\, e^{h(f)}\, df`, draws of the prior are led through the targets
+:math:`\mathcal N(0, K)\, e^{t_k h}`, :math:`0 = t_0 < \dots < t_T = 1`, by elliptical slice sampling. The weight of a path,
+:math:`\ln w = \sum_k (t_k - t_{k-1})\, h(f_{k-1})`, has :math:`\langle w \rangle = Z` exactly, whatever the number of temperatures; the
+paths are independent unless they are resampled, so the scatter of their weights is an honest error. With T = 1 this is plain averaging over the prior.
+At the end the weighted states are a sample of the target.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bayesvm.inference.hinge.ellipse import LogFactor, elliptical_step
+from bayesvm.inference.hinge.mode import hinge_bounds
+from bayesvm.inference.hinge.naive import log_kappa
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.linalg import cholesky
+from bayesvm.typing import Indices, Matrix, Vector
+
+#: Added to the diagonal of a Gram matrix from which is drawn, relative to its mean: always the same, so that draws stay smooth in K.
+NUGGET = 1e-6
+
+
+@dataclasses.dataclass(frozen=True)
+class Annealed:
+    r"""Result of annealed importance sampling.
+
+    Attributes
+    ----------
+    log_mean : float
+        Estimate of :math:`\ln Z`.
+    error : float
+        Its standard error.
+    ess : float
+        Effective number of paths, :math:`(\sum w)^2 / \sum w^2`, since the last resampling.
+    f : array, shape (n, s)
+        Final states.
+    weights : array, shape (s,)
+        Their weights, summing to one.
+    """
+
+    log_mean: float
+    error: float
+    ess: float
+    f: Matrix
+    weights: Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class Annealing:
+    r"""How much work is spent.
+
+    Parameters
+    ----------
+    paths : int
+        Paths.
+    temperatures : int
+        Steps from the prior to the target; 1 is plain averaging over the prior.
+    moves : int
+        Slice sampling moves at each temperature in between.
+    power : float
+        Temperatures are :math:`(k/T)^{\text{power}}`: close to the prior, where h varies most, they are dense.
+    resample : float
+        Paths are resampled when their effective number falls below this share (0.0: never). The estimate stays unbiased and
+        becomes far less scattered where h is large, but paths are then no longer independent and the error is a sum
+        over the stages that takes the moves for perfect.
+    """
+
+    paths: int = 1000
+    temperatures: int = 1
+    moves: int = 1
+    power: float = 2.0
+    resample: float = 0.0
+
+    def run(self, L: Matrix, log_factor: LogFactor, rng: np.random.Generator) -> Annealed:
+        """Sample; ``L`` is the lower factor of the prior covariance. Streams of random numbers do not depend on L."""
+        n, s = L.shape[0], self.paths
+        first, *streams = rng.spawn(self.temperatures)
+        f = L @ first.standard_normal((n, s))
+        value = log_factor(f)
+        t = (np.arange(self.temperatures + 1) / self.temperatures) ** self.power
+        log_w, log_mean, variance = np.zeros(s), 0.0, 0.0
+        for k in range(1, self.temperatures + 1):
+            log_w += (t[k] - t[k - 1]) * value
+            if k == self.temperatures:
+                break
+            own = streams[k - 1]
+            if _effective(log_w) < self.resample * s:
+                log_mean += float(logsumexp(log_w)) - np.log(s)
+                variance += 1.0 / _effective(log_w) - 1.0 / s
+                chosen = _systematic(log_w, own.uniform())
+                f, value, log_w = f[:, chosen], value[chosen], np.zeros(s)
+            for _ in range(self.moves):
+                f, value = elliptical_step(f, value, L @ own.standard_normal((n, s)), log_factor, float(t[k]), own)
+        total, ess = float(logsumexp(log_w)), _effective(log_w)
+        error = float(np.sqrt(max(variance + 1.0 / ess - 1.0 / s, 0.0)))
+        return Annealed(log_mean + total - np.log(s), error, ess, f, np.exp(log_w - total))
+
+
+def _effective(log_w: Vector) -> float:
+    """Return the effective number of weighted paths."""
+    w = np.exp(log_w - np.max(log_w))
+    return float(np.sum(w) ** 2 / (w @ w))
+
+
+def _systematic(log_w: Vector, uniform: float) -> Indices:
+    """Return the paths that go on, each about as often as its weight says."""
+    w = np.exp(log_w - np.max(log_w))
+    edges = np.cumsum(w) / np.sum(w)
+    return np.minimum(np.searchsorted(edges, (np.arange(w.size) + uniform) / w.size), w.size - 1)
+
+
+def pooled(groups: Sequence[Annealed]) -> Annealed:
+    """Return the mean of independent runs of equal size; its error is the larger of what they state and how they scatter."""
+    values = np.array([g.log_mean for g in groups])
+    total = float(logsumexp(values))
+    share = np.exp(values - total)
+    scatter = float(np.sqrt(max(float(share @ share) - 1.0 / values.size, 0.0) * values.size / (values.size - 1.0)))
+    stated = float(np.sqrt(np.sum((share * np.array([g.error for g in groups])) ** 2)))
+    weights = np.concatenate([p * g.weights for p, g in zip(share, groups)])
+    f = np.concatenate([g.f for g in groups], axis=1)
+    ess = 1.0 / float(weights @ weights)
+    return Annealed(total - np.log(values.size), max(scatter, stated), ess, f, weights)
+
+
+def with_nugget(K: Matrix) -> Matrix:
+    """Return K with the nugget added to its diagonal."""
+    out = np.array(K)
+    out[np.diag_indices_from(out)] += NUGGET * float(np.mean(np.diagonal(K)))
+    return out
+
+
+def hinge_factor(y: Vector, bound: Vector) -> LogFactor:
+    r"""Return :math:`h(f) = -\sum_i c_i [1 - y_i f_i]_+` for states in columns."""
+
+    def log_factor(f: Matrix) -> Vector:
+        slack = y[:, None] * f
+        np.subtract(1.0, slack, out=slack)
+        np.maximum(slack, 0.0, out=slack)
+        return np.asarray(-(bound @ slack))
+
+    return log_factor
+
+
+def annealed_evidence(
+    K: Matrix, y: Vector, likelihood: Likelihood, options: Annealing, rng: np.random.Generator
+) -> Annealed:
+    r"""Return the naive evidence :math:`\ln Q(D)` of Sollich1999 (7), :math:`\kappa` included, with its standard error."""
+    C, bound = hinge_bounds(y, likelihood)
+    L = cholesky(with_nugget(K), jitter=True, what="the Gram matrix").lower()
+    result = options.run(L, hinge_factor(y, bound), rng)
+    return dataclasses.replace(result, log_mean=result.log_mean + log_kappa(C, bound))
+
+
+__all__ = ["NUGGET", "Annealed", "Annealing", "annealed_evidence", "hinge_factor", "pooled", "with_nugget"]

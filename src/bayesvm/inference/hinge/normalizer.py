@@ -1,0 +1,155 @@
+r"""What normalises the model: the prior average of :math:`N(\theta)^n`, Sollich1999 (4).
+
+.. math:: \mathcal N = \Bigl\langle N(\theta)^n \Bigr\rangle_{Q(\theta)}, \qquad N(\theta) = \sum_j \omega_j\, \nu(\theta(x_j)), \qquad
+          \nu(\theta) = \kappa(C) \bigl\{ e^{-C [1 - \theta]_+} + e^{-C [1 + \theta]_+} \bigr\},
+
+where the nodes :math:`x_j` with weights :math:`\omega_j` stand for the input density Q(x): the training inputs (footnote 4 of the paper), some
+of them, or draws of Q(x). The average is over draws :math:`\theta = L z` of the prior at the nodes, with the same z for all
+hyperparameters (common random numbers), so that the estimate is a smooth function of them, whose gradient is taken through the draws:
+:math:`\bar L = \bar\theta z^\top`, then back through the Cholesky factor.
+
+For large n the average is carried by draws that plain sampling never meets. The draws are then annealed towards the target
+:math:`Q(\theta) N^n(\theta)`, which is the effective prior of the model; value and error follow from the weights of the paths and the
+gradient is the average of :math:`n\, \partial \ln N(L z)` over the target.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.inference.hinge.annealed import NUGGET, Annealed, Annealing, pooled, with_nugget
+from bayesvm.inference.hinge.ellipse import LogFactor
+from bayesvm.linalg import cholesky
+from bayesvm.linalg.pullback import cholesky_pullback
+from bayesvm.typing import Matrix, Vector
+
+
+def log_nu(f: Matrix, C: float) -> Matrix:
+    r"""Return :math:`\ln \nu(f)`; :math:`\nu \le 1`, with equality for :math:`|f| = 1`."""
+    a = np.abs(f)
+    gap = np.maximum(1.0 - a, 0.0)
+    return np.asarray(-C * gap + np.log1p(np.exp(-C * (1.0 + a - gap))) - np.log1p(np.exp(-2.0 * C)))
+
+
+def rejection(f: Matrix, C: float) -> Matrix:
+    r"""Return :math:`1 - \nu(f)`, the probability of no decision."""
+    return np.asarray(np.maximum(-np.expm1(log_nu(f, C)), 0.0))
+
+
+@dataclasses.dataclass(frozen=True)
+class NormalizerEstimate:
+    r"""Estimate of :math:`\ln \overline{N^n}`.
+
+    Attributes
+    ----------
+    value, error : float
+        The estimate and its Monte Carlo standard error.
+    ess : float
+        Effective number of draws.
+    dK : array, shape (m, m)
+        Derivative in the Gram matrix of the nodes.
+    dC : float
+        Derivative in ln C.
+    """
+
+    value: float
+    error: float
+    ess: float
+    dK: Matrix
+    dC: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Normalizer:
+    r"""Monte Carlo estimate of :math:`\ln \overline{N^n}`.
+
+    Parameters
+    ----------
+    weights : array, shape (m,)
+        :math:`\omega_j`, summing to one.
+    count : float
+        n, the number of training samples (the sum of their weights).
+    annealing : Annealing
+        Draws, and temperatures if n is large.
+    seed : int
+        Of the common random numbers.
+    """
+
+    weights: Vector
+    count: float
+    annealing: Annealing = dataclasses.field(default_factory=Annealing)
+    seed: int = 0
+
+    def estimate(self, K: Matrix, C: float, *, gradient: bool = True) -> NormalizerEstimate:
+        """Return the estimate for the Gram matrix of the nodes and C."""
+        factor = cholesky(with_nugget(K), jitter=True, what="the Gram matrix of the normaliser's nodes")
+        L = factor.lower()
+        result = self._sampled(L, C)
+        if not gradient:
+            return NormalizerEstimate(result.log_mean, result.error, result.ess, np.zeros_like(K), 0.0)
+        pull, dC = self._slopes(result.f, C)
+        z = factor.half_solve(np.asfortranarray(result.f))
+        dK = cholesky_pullback(factor, (pull * result.weights) @ z.T)
+        dK[np.diag_indices_from(dK)] += NUGGET * float(np.trace(dK)) / dK.shape[0]
+        return NormalizerEstimate(result.log_mean, result.error, result.ess, dK, float(dC @ result.weights))
+
+    def _sampled(self, L: Matrix, C: float) -> Annealed:
+        """Run the plan; resampled paths in independent groups, whose scatter tells the error."""
+        rng = np.random.default_rng(self.seed)
+        if self.annealing.resample == 0.0:
+            return self.annealing.run(L, self.log_factor(C), rng)
+        part = dataclasses.replace(self.annealing, paths=self.annealing.paths // GROUPS)
+        return pooled([part.run(L, self.log_factor(C), own) for own in rng.spawn(GROUPS)])
+
+    def log_factor(self, C: float) -> LogFactor:
+        """Return :math:`n \\ln N` of draws in columns."""
+        log_kappa = -float(np.log1p(np.exp(-2.0 * C)))
+
+        def log_factor(f: Matrix) -> Vector:
+            a = np.abs(f)
+            nu = np.exp(-C * np.maximum(1.0 - a, 0.0))
+            a += 1.0
+            a *= -C
+            nu += np.exp(a, out=a)
+            return np.asarray(self.count * (np.log(self.weights @ nu) + log_kappa))
+
+        return log_factor
+
+    def _slopes(self, f: Matrix, C: float) -> tuple[Matrix, Vector]:
+        """Return the derivatives of n ln N in f and in ln C, column by column."""
+        a = np.abs(f)
+        gap = np.maximum(1.0 - a, 0.0)
+        near, far = np.exp(-C * gap), np.exp(-C * (1.0 + a))
+        scale = self.count / (self.weights @ (near + far))
+        pull = self.weights[:, None] * (np.sign(f) * C * (np.where(gap > 0.0, near, 0.0) - far)) * scale
+        dC = -C * (self.weights @ (gap * near + (1.0 + a) * far)) * scale
+        # far is the other label: its hinge is 1 + |f| everywhere
+        return pull, dC + self.count * 2.0 * C / (1.0 + np.exp(2.0 * C))
+
+
+#: Independent groups of resampled paths.
+GROUPS = 4
+
+#: Numbers of draws and temperatures that :func:`planned` tries, in order of cost.
+PLANS = (
+    Annealing(1000),
+    Annealing(4000),
+    Annealing(500, 16, 2, 3.0, 0.5),
+    Annealing(1000, 32, 3, 3.0, 0.5),
+    Annealing(2000, 48, 4, 3.0, 0.5),
+)
+
+
+def planned(normalizer: Normalizer, K: Matrix, C: float, tol: float) -> tuple[Normalizer, NormalizerEstimate]:
+    """Return the cheapest plan whose error is within ``tol`` nats at the given point (the last one, if none is), and its estimate."""
+    for annealing in PLANS:
+        trial = dataclasses.replace(normalizer, annealing=annealing)
+        estimate = trial.estimate(K, C, gradient=False)
+        if estimate.error <= tol and estimate.ess >= 50.0:
+            break
+    return trial, estimate
+
+
+__all__ = ["Normalizer", "NormalizerEstimate", "log_nu", "planned", "rejection"]

@@ -1,0 +1,7 @@
+"""A report about a fitted machine: one HTML file that needs nothing else, for people who would rather look than read code."""
+
+from bayesvm.report.document import render, write_report
+from bayesvm.report.facts import collect_facts
+from bayesvm.report.performance import Performance, measure
+
+__all__ = ["Performance", "collect_facts", "measure", "render", "write_report"]
