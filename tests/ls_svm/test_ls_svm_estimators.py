@@ -12,7 +12,8 @@ from sklearn.datasets import load_iris, make_classification, make_moons
 from sklearn.utils.estimator_checks import check_estimator
 
 from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
-from bayesvm.estimators.ls_svm import BayesianLSSVC, BayesianLSSVR
+from bayesvm.estimators.ls_svm import BayesianLSSVC
+from bayesvm.estimators.ls_svr import BayesianLSSVR
 from bayesvm.exceptions import ConvergenceWarning, NotPositiveDefiniteError
 from bayesvm.hyper import LogNormal
 from bayesvm.kernels import MLP, Gaussian, Linear, Matern52, Polynomial
@@ -35,7 +36,9 @@ def sinc(n=80, seed=0, noise=0.1):
 
 
 @pytest.mark.parametrize(
-    "estimator", [BayesianLSSVC(n_starts=2), BayesianLSSVR(n_starts=2), KernelFisherDiscriminant()], ids=lambda e: type(e).__name__
+    "estimator",
+    [BayesianLSSVC(n_starts=2), BayesianLSSVR(n_starts=2), KernelFisherDiscriminant()],
+    ids=lambda e: type(e).__name__,
 )
 def test_check_estimator(estimator):
     results = check_estimator(estimator, on_skip=None)
@@ -44,7 +47,9 @@ def test_check_estimator(estimator):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options", [{"multi_class": "ovr"}, {"decision": "latent"}, {"bias": False}, {"softmax": True}, {"ard": True}], ids=str
+    "options",
+    [{"multi_class": "ovr"}, {"decision": "latent"}, {"bias": False}, {"softmax": True}, {"ard": True}],
+    ids=str,
 )
 def test_check_estimator_with_options(options):
     check_estimator(BayesianLSSVC(**options), on_skip=None)
@@ -132,7 +137,9 @@ def test_weights_are_repetitions():
     repeated = BayesianLSSVC().fit(X[rows], Y[rows])
     np.testing.assert_allclose(weighted.log_evidence_, repeated.log_evidence_, rtol=1e-6)
     np.testing.assert_allclose(weighted.predict_proba(X_NEW), repeated.predict_proba(X_NEW), atol=1e-5)
-    balanced = BayesianLSSVC(class_weight="balanced").fit(X[Y + np.arange(len(Y)) % 3 > 0], Y[Y + np.arange(len(Y)) % 3 > 0])
+    balanced = BayesianLSSVC(class_weight="balanced").fit(
+        X[Y + np.arange(len(Y)) % 3 > 0], Y[Y + np.arange(len(Y)) % 3 > 0]
+    )
     assert np.isfinite(balanced.log_evidence_)
 
 

@@ -80,7 +80,10 @@ def test_level_two_finds_the_best_optimum(seed):
 
 def test_level_two_compares_several_optima():
     # Large eigenvalues that carry the targets at one scale, and small ones at another: two optima in gamma.
-    counts = [level2(complete_spectrum(*random_problem(seed)[1:], Design(len(random_problem(seed)[1])))).starts for seed in range(30)]
+    counts = [
+        level2(complete_spectrum(*random_problem(seed)[1:], Design(len(random_problem(seed)[1])))).starts
+        for seed in range(30)
+    ]
     assert min(counts) >= 1
     K = np.diag(np.concatenate([np.full(20, 100.0), np.full(20, 1e-3)]))
     y = np.concatenate([np.tile([1.0, -1.0], 10) * 0.3, np.tile([1.0, -1.0], 10) * 0.02])[:, None]
@@ -150,7 +153,9 @@ def test_gradient_of_level_three_at_the_ends_of_the_range(signal):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2))
     y = (np.sin(X[:, :1]) if signal else np.where(rng.random((30, 1)) < 0.5, 1.0, -1.0)) * 1.0
-    objective = LevelsObjective(Gaussian(lengthscale=3.0 if signal else 8.0), Inputs(X), y, Design(30, least_noise=1e-3))
+    objective = LevelsObjective(
+        Gaussian(lengthscale=3.0 if signal else 8.0), Inputs(X), y, Design(30, least_noise=1e-3)
+    )
     theta = objective.theta0
     assert not objective.evaluate(theta).found.inside
     slopes = five_point(lambda t: objective.evaluate(t).value, theta, step=1e-3)

@@ -43,9 +43,7 @@ def test_variances_are_those_of_weight_space(bias, weighted):
     spectrum = complete_spectrum(K, y[:, None], design)
     found = level2(spectrum)
     groups = np.column_stack([y < 0.0, y > 0.0]).astype(float)
-    predictor = row_predictor(
-        K.__matmul__, spectrum, solve_direct(K, y[:, None], design, found.gamma), found, groups
-    )
+    predictor = row_predictor(K.__matmul__, spectrum, solve_direct(K, y[:, None], design, found.gamma), found, groups)
     # the posterior of (w, b): precision mu I + zeta sum v phi phi', with an extra column of ones for the bias
     extended = np.column_stack([Phi, np.ones(n)]) if bias else Phi
     precision = found.zeta * extended.T @ (v[:, None] * extended)
@@ -147,9 +145,7 @@ def test_truncation_never_understates_variances(k):
     exact = full.predictor
     gamma, mu = part.found.gamma, part.found.mu
     spectrum = complete_spectrum(kernel.gram(X), y, design)
-    reference = dataclasses.replace(
-        exact, gain=gamma / (1.0 + gamma * spectrum.values), mu=mu, zeta=part.found.zeta
-    )
+    reference = dataclasses.replace(exact, gain=gamma / (1.0 + gamma * spectrum.values), mu=mu, zeta=part.found.zeta)
     truth, found = reference.var(K_s, k_ss), part.predictor.var(K_s, k_ss)
     assert np.all(found >= truth * (1.0 - 1e-9))
     excess = part.approximation.variance_excess

@@ -24,7 +24,8 @@ void expect(bool ok, const char* what) {
 void gemv(char*, int* m, int* n, double*, double* A, int* lda, double* x, int*, double*, double* y, int*) {
   for (int r = 0; r < *m; ++r) {
     y[r] = 0.0;
-    for (int c = 0; c < *n; ++c) y[r] += A[r + static_cast<std::size_t>(c) * *lda] * x[c];
+    for (int c = 0; c < *n; ++c)
+      y[r] += A[r + static_cast<std::size_t>(c) * *lda] * x[c];
   }
 }
 
@@ -32,7 +33,8 @@ void gemm(char* t, char*, int* m, int* n, int* k, double* alpha, double* A, int*
           double* C, int* ldc) {
   int one = 1;
   for (int c = 0; c < *n; ++c)
-    gemv(t, m, k, alpha, A, lda, B + static_cast<std::size_t>(c) * *ldb, &one, beta, C + static_cast<std::size_t>(c) * *ldc, &one);
+    gemv(t, m, k, alpha, A, lda, B + static_cast<std::size_t>(c) * *ldb, &one, beta,
+         C + static_cast<std::size_t>(c) * *ldc, &one);
 }
 
 struct Data {
@@ -44,7 +46,8 @@ Data sample(Index n, Index d) {
   Data data{n, d, std::vector<double>(n * d), std::vector<double>(n), std::vector<double>(n)};
   std::mt19937 random(1);
   std::normal_distribution<double> normal;
-  for (double& x : data.X) x = normal(random);
+  for (double& x : data.X)
+    x = normal(random);
   for (Index i = 0; i < n; ++i) {
     data.t[i] = std::sin(1.5 * data.X[i * d]) + 0.5 * data.X[i * d + 1] + 0.4 * normal(random);
     data.y[i] = data.t[i] > 0.0 ? 1.0 : -1.0;
@@ -56,22 +59,32 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Terms margin(const std::vector<double>& y, double C, double bend, double weight) {
   const std::size_t n = y.size();
-  Terms terms{y, std::vector<double>(n), std::vector<double>(n, bend), std::vector<double>(n, weight), std::vector<double>(n),
+  Terms terms{y,
+              std::vector<double>(n),
+              std::vector<double>(n, bend),
+              std::vector<double>(n, weight),
+              std::vector<double>(n),
               std::vector<double>(n)};
-  for (std::size_t i = 0; i < n; ++i) (y[i] > 0.0 ? terms.upper : terms.lower)[i] = y[i] > 0.0 ? C : -C;
+  for (std::size_t i = 0; i < n; ++i)
+    (y[i] > 0.0 ? terms.upper : terms.lower)[i] = y[i] > 0.0 ? C : -C;
   return terms;
 }
 
 Terms residual(const std::vector<double>& t, double C, double kink, double bend) {
   const std::size_t n = t.size();
-  return {t, std::vector<double>(n, kink), std::vector<double>(n, bend), std::vector<double>(n), std::vector<double>(n, -C),
+  return {t,
+          std::vector<double>(n, kink),
+          std::vector<double>(n, bend),
+          std::vector<double>(n),
+          std::vector<double>(n, -C),
           std::vector<double>(n, C)};
 }
 
 void check(Matrix& matrix, const Terms& terms, Options options, const char* what) {
   Solver solver(matrix, terms, options, {});
   Status status = Status::kRunning;
-  while (status == Status::kRunning) status = solver.run(0.01);
+  while (status == Status::kRunning)
+    status = solver.run(0.01);
   expect(status == Status::kConverged, what);
   const Index n = matrix.size();
   const std::vector<double> a = solver.alpha(), g = solver.gradient();
@@ -79,7 +92,8 @@ void check(Matrix& matrix, const Terms& terms, Options options, const char* what
   for (Index i = 0; i < n; ++i) {
     if (a[i] == 0.0) continue;
     matrix.columns(&i, 1, 0, n, column.data());
-    for (Index at = 0; at < n; ++at) exact[matrix.order()[at]] += a[i] * column[at];
+    for (Index at = 0; at < n; ++at)
+      exact[matrix.order()[at]] += a[i] * column[at];
   }
   double sum = 0.0, up = kHuge, down = -kHuge, error = 0.0;
   for (Index i = 0; i < n; ++i) {
@@ -94,7 +108,7 @@ void check(Matrix& matrix, const Terms& terms, Options options, const char* what
   expect((options.equality ? down - up : std::max(down, -up)) <= 1.01 * options.tol, what);
 }
 
-}  // namespace
+} // namespace
 
 int main() {
   const Data data = sample(600, 4);
@@ -118,7 +132,8 @@ int main() {
   auto kernel = std::make_shared<KernelMatrix>(data.X.data(), data.n, data.d, KernelShape{true, 1.0, 0.0, 1}, blas);
   std::vector<double> K(data.n * data.n);
   std::vector<Index> all;
-  for (Index i = 0; i < data.n; ++i) all.push_back(i);
+  for (Index i = 0; i < data.n; ++i)
+    all.push_back(i);
   kernel->columns(all.data(), data.n, 0, data.n, K.data());
   DenseMatrix dense(K.data(), data.n);
   const Options options{true, true, 1e-5, 2000000, std::size_t{1} << 22};
@@ -130,11 +145,13 @@ int main() {
     threads.emplace_back([&, k] {
       std::vector<Index> rows;
       std::vector<double> y;
-      for (Index i = k; i < data.n; i += 2) rows.push_back(i), y.push_back(data.y[i]);
+      for (Index i = k; i < data.n; i += 2)
+        rows.push_back(i), y.push_back(data.y[i]);
       StoreView view(store, rows);
       check(view, margin(y, 5.0, 0.0, 0.0), options, "shared columns");
     });
-  for (std::thread& thread : threads) thread.join();
+  for (std::thread& thread : threads)
+    thread.join();
   if (failures == 0) std::printf("native tests passed\n");
   return failures == 0 ? 0 : 1;
 }

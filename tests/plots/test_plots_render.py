@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 from model_zoo import data, fitted
 from sklearn.pipeline import make_pipeline
 
@@ -19,6 +18,8 @@ from bayesvm.estimators.bayesian_svr import BayesianSVR
 from bayesvm.kernels import Constant, Gaussian, Linear
 from bayesvm.likelihoods import Hinge, Huber, Logistic, SoftInsensitive, Trigonometric
 from bayesvm.tables import TableEncoder
+
+matplotlib.use("Agg")
 
 
 @pytest.fixture(autouse=True)
@@ -193,7 +194,7 @@ def test_colours_differ_in_grey_and_surfaces_grow_lighter():
         return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]
 
     levels = [grey(matplotlib.colors.to_rgb(colour)) for colour in COLOURS]
-    assert all(abs(a - b) > 0.1 for a, b in zip(levels, levels[1:], strict=False))
+    assert all(abs(a - b) > 0.1 for a, b in pairwise(levels))
     ramp = [grey(rgb) for rgb in matplotlib.colormaps[SURFACE](np.linspace(0.0, 1.0, 32))[:, :3]]
     assert np.all(np.diff(ramp) > 0.0)
 

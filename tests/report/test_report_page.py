@@ -161,7 +161,14 @@ def test_a_browser_shows_it_without_errors(facts, tmp_path):
     assert wide.shape[:2] == (1400, 1000)
     assert wide.mean() > 0.85  # dark text on light paper
     assert wide.std() > 0.05
-    errors, dark = shown(page, tmp_path, "dark", "--window-size=1000,1400", "--force-dark-mode", "--blink-settings=preferredColorScheme=0")
+    errors, dark = shown(
+        page,
+        tmp_path,
+        "dark",
+        "--window-size=1000,1400",
+        "--force-dark-mode",
+        "--blink-settings=preferredColorScheme=0",
+    )
     assert errors == []
     assert dark.mean() < 0.35
     errors, phone = shown(page, tmp_path, "phone", "--window-size=500,1400")

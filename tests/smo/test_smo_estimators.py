@@ -2,11 +2,9 @@
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import numpy as np
 import pytest
@@ -195,7 +193,8 @@ def test_ovo_agrees_with_scikit_learn():
 
 
 @pytest.mark.parametrize(
-    "kernel", [Gaussian(2.0, 1.0), Gaussian(1.0, 1.0, ard=True), Linear(0.3), Polynomial(3, 0.1, 1.0), Matern32() + Constant()]
+    "kernel",
+    [Gaussian(2.0, 1.0), Gaussian(1.0, 1.0, ard=True), Linear(0.3), Polynomial(3, 0.1, 1.0), Matern32() + Constant()],
 )
 def test_kernels_sparse_inputs_and_precomputed_matrices(kernel):
     X, z, _, _ = sample(5)

@@ -5,7 +5,9 @@ import logging
 import numpy as np
 import pytest
 
+from bayesvm.estimators._solver import solver_from_name
 from bayesvm.exceptions import IncompatibleError
+from bayesvm.inference import Laplace as LaplaceMethod
 from bayesvm.likelihoods import (
     EpsilonInsensitive,
     GaussianNoise,
@@ -90,6 +92,23 @@ def test_dual_slope_is_the_inverse_of_the_loss_slope(likelihood):
             return dual.value(point)
 
         assert np.isclose(five_point(h, np.array([-d.gradient[i]]))[0], -f[i], atol=1e-6)
+
+
+@pytest.mark.parametrize("likelihood", [Trigonometric(), SoftInsensitive(10.0, 0.1, 0.3)], ids=names)
+@pytest.mark.parametrize("name", ["smo", "auto"])
+def test_evidence_and_gradient_are_those_of_newton(likelihood, name):
+    K, y = problem(likelihood)
+    posterior, evidence = LaplaceMethod(solver_from_name(name)).infer(K, y, likelihood)
+    expected_posterior, expected = LaplaceMethod(solver_from_name("newton")).infer(K, y, likelihood)
+    assert np.isclose(evidence.value, expected.value, atol=1e-7)
+    assert np.allclose(evidence.dK, expected.dK, atol=1e-6)
+    assert np.allclose(evidence.dphi, expected.dphi, atol=1e-6)
+    assert np.allclose(posterior.alpha, expected_posterior.alpha, atol=1e-6)
+
+
+def test_names_of_solvers():
+    with pytest.raises(ValueError, match="solver: expected one of 'newton', 'smo', 'auto', found 'simplex'"):
+        solver_from_name("simplex")
 
 
 @pytest.mark.parametrize("likelihood", [RaisedCosine(), Logistic()], ids=names)

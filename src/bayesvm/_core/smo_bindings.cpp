@@ -30,7 +30,8 @@ template <class Function> Function blas_routine(const char* name) {
   nb::object capsule = table[name];
   const char* signature = PyCapsule_GetName(capsule.ptr());
   if (signature == nullptr || std::strstr(signature, "int *") == nullptr)
-    throw std::runtime_error(std::string("scipy.linalg.cython_blas.") + name + ": expected 32-bit integers in its signature");
+    throw std::runtime_error(std::string("scipy.linalg.cython_blas.") + name +
+                             ": expected 32-bit integers in its signature");
   return reinterpret_cast<Function>(PyCapsule_GetPointer(capsule.ptr(), signature));
 }
 
@@ -54,7 +55,7 @@ template <class Array, class Value> Array fresh(const std::vector<Value>& values
 
 // Columns from Python: called with the numbers of the columns and of the rows, returns one row per column.
 class CallbackMatrix final : public Matrix {
- public:
+public:
   CallbackMatrix(nb::callable function, std::vector<double> diagonal)
       : Matrix(static_cast<Index>(diagonal.size())), function_(std::move(function)), diagonal_(std::move(diagonal)) {}
   Index size() const override { return static_cast<Index>(diagonal_.size()); }
@@ -73,12 +74,13 @@ class CallbackMatrix final : public Matrix {
     std::copy(block.data(), block.data() + count * (last - first), out);
   }
 
- private:
+private:
   nb::callable function_;
   std::vector<double> diagonal_;
 };
 
-// What Python holds: where columns come from, and the arrays that must live as long. Every solver asks for a matrix of its own.
+// What Python holds: where columns come from, and the arrays that must live as long. Every solver asks for a matrix of
+// its own.
 struct Columns {
   virtual ~Columns() = default;
   virtual Index size() const = 0;
@@ -120,7 +122,8 @@ struct CallbackColumns final : Columns {
 struct SharedColumns final : Columns {
   explicit SharedColumns(std::shared_ptr<const Columns> source)
       : source(std::move(source)), store(std::make_shared<ColumnStore>(this->source->matrix())) {
-    for (Index i = 0; i < store->size(); ++i) rows.push_back(i);
+    for (Index i = 0; i < store->size(); ++i)
+      rows.push_back(i);
   }
   SharedColumns(const SharedColumns& whole, Numbers part) : source(whole.source), store(whole.store) {
     for (std::size_t k = 0; k < part.shape(0); ++k) {
@@ -143,8 +146,9 @@ struct Machine {
   Machine(std::shared_ptr<const Columns> columns, ConstVector target, ConstVector kink, ConstVector bend,
           ConstVector weight, ConstVector lower, ConstVector upper, ConstVector start, bool equality, bool shrink,
           double tol, Index max_iter, std::size_t cache_bytes)
-      : columns(columns), matrix(columns->matrix()), solver(make(*matrix, target, kink, bend, weight, lower, upper, start,
-                                                                  Options{equality, shrink, tol, max_iter, cache_bytes})) {}
+      : columns(columns), matrix(columns->matrix()),
+        solver(make(*matrix, target, kink, bend, weight, lower, upper, start,
+                    Options{equality, shrink, tol, max_iter, cache_bytes})) {}
 
   static Solver make(Matrix& matrix, const ConstVector& target, const ConstVector& kink, const ConstVector& bend,
                      const ConstVector& weight, const ConstVector& lower, const ConstVector& upper,
@@ -169,39 +173,46 @@ struct Machine {
   Solver solver;
 };
 
-}  // namespace
+} // namespace
 
 NB_MODULE(_smo, m) {
-  m.doc() = "Working-set solver of the duals of support vector machines; bayesvm._core.smo_reference states the same in NumPy.";
+  m.doc() = "Working-set solver of the duals of support vector machines; bayesvm._core.smo_reference states the same "
+            "in NumPy.";
   nb::class_<Columns>(m, "Columns", "Where the columns of a symmetric matrix come from.")
       .def_prop_ro("size", &Columns::size, "Number of rows and columns.");
   nb::class_<DenseColumns, Columns>(m, "DenseColumns", "A matrix in memory.").def(nb::init<ConstMatrix>(), "K"_a);
-  nb::class_<KernelColumns, Columns>(m, "KernelColumns",
-                                     "variance * exp(-|x - z|^2 / 2) or variance * (x'z + offset)^degree of the rows of X.")
+  nb::class_<KernelColumns, Columns>(
+      m, "KernelColumns", "variance * exp(-|x - z|^2 / 2) or variance * (x'z + offset)^degree of the rows of X.")
       .def(nb::init<ConstMatrix, bool, double, double, int>(), "X"_a, "gaussian"_a, "variance"_a, "offset"_a = 0.0,
            "degree"_a = 1);
   nb::class_<CallbackColumns, Columns>(m, "CallbackColumns", "function(columns, rows) returns one row per column.")
       .def(nb::init<nb::callable, ConstVector>(), "function"_a, "diagonal"_a);
   nb::class_<SharedColumns, Columns>(m, "SharedColumns", "Columns computed once for several solvers, also in parallel.")
       .def(nb::init<std::shared_ptr<const Columns>>(), "source"_a)
-      .def("take", [](const SharedColumns& self, Numbers rows) { return std::make_shared<SharedColumns>(self, rows); },
-           "rows"_a, "The submatrix of the given rows and columns.");
+      .def(
+          "take", [](const SharedColumns& self, Numbers rows) { return std::make_shared<SharedColumns>(self, rows); },
+          "rows"_a, "The submatrix of the given rows and columns.");
   nb::class_<Machine>(m, "Solver", "One dual problem on its way to the optimum.")
       .def(nb::init<std::shared_ptr<const Columns>, ConstVector, ConstVector, ConstVector, ConstVector, ConstVector,
                     ConstVector, ConstVector, bool, bool, double, Index, std::size_t>(),
            "columns"_a, "target"_a, "kink"_a, "bend"_a, "weight"_a, "lower"_a, "upper"_a, "start"_a, "equality"_a,
            "shrink"_a, "tol"_a, "max_iter"_a, "cache_bytes"_a)
-      .def("run", &Machine::run, "seconds"_a, "Work for about that long; 0 running, 1 converged, 2 stalled, 3 max_iter.")
-      .def("set_tol", [](Machine& self, double tol) { self.solver.set_tol(tol); }, "tol"_a)
+      .def("run", &Machine::run, "seconds"_a,
+           "Work for about that long; 0 running, 1 converged, 2 stalled, 3 max_iter.")
+      .def(
+          "set_tol", [](Machine& self, double tol) { self.solver.set_tol(tol); }, "tol"_a)
       .def_prop_ro("gap", [](const Machine& self) { return self.solver.gap(); })
       .def_prop_ro("iterations", [](const Machine& self) { return self.solver.iterations(); })
       .def_prop_ro("misses", [](const Machine& self) { return self.solver.misses(); })
       .def_prop_ro("active", [](const Machine& self) { return self.solver.active(); })
       .def_prop_ro("objective", [](const Machine& self) { return self.solver.objective(); })
-      .def_prop_ro("multiplier", [](const Machine& self) {
-        return nb::make_tuple(self.solver.multiplier_low(), self.solver.multiplier_high());
-      })
-      .def_prop_ro("alpha", [](const Machine& self) { return fresh<NewVector>(self.solver.alpha()); }, nb::rv_policy::move)
-      .def_prop_ro("gradient", [](const Machine& self) { return fresh<NewVector>(self.solver.gradient()); },
-                   nb::rv_policy::move);
+      .def_prop_ro("multiplier",
+                   [](const Machine& self) {
+                     return nb::make_tuple(self.solver.multiplier_low(), self.solver.multiplier_high());
+                   })
+      .def_prop_ro(
+          "alpha", [](const Machine& self) { return fresh<NewVector>(self.solver.alpha()); }, nb::rv_policy::move)
+      .def_prop_ro(
+          "gradient", [](const Machine& self) { return fresh<NewVector>(self.solver.gradient()); },
+          nb::rv_policy::move);
 }

@@ -87,9 +87,10 @@ void ColumnCache::keep(const std::vector<Index>& positions, const std::vector<ch
     }
     const Index end = std::lower_bound(positions.begin(), positions.end(), e.length) - positions.begin();
     double* to = e.data.get();
-    for (Index r = 0; r < end; ++r) to[r] = to[positions[r]];
+    for (Index r = 0; r < end; ++r)
+      to[r] = to[positions[r]];
     e.length = end;
   }
 }
 
-}  // namespace bayesvm::smo
+} // namespace bayesvm::smo

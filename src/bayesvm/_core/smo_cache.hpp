@@ -9,14 +9,14 @@
 namespace bayesvm::smo {
 
 class ColumnCache {
- public:
+public:
   // At least two columns are kept whatever the budget says: a step needs two at a time.
   ColumnCache(Matrix& matrix, std::size_t bytes);
   ColumnCache(const ColumnCache&) = delete;
   ColumnCache& operator=(const ColumnCache&) = delete;
 
-  // The first `length` arranged entries of the column with the given number. The pointer is valid until the second next call
-  // (or until `keep`); what is missing is computed.
+  // The first `length` arranged entries of the column with the given number. The pointer is valid until the second next
+  // call (or until `keep`); what is missing is computed.
   const double* column(Index which, Index length);
 
   // The column if all of its first `length` entries are known, otherwise null; does not count as use.
@@ -27,11 +27,11 @@ class ColumnCache {
 
   Index misses() const { return misses_; }
 
- private:
+private:
   struct Entry {
     std::unique_ptr<double[]> data;
     Index length = 0, capacity = 0;
-    Index previous = -1, next = -1;  // neighbours in the order of use; -1: none
+    Index previous = -1, next = -1; // neighbours in the order of use; -1: none
     bool linked = false;
   };
   void link(Index which);
@@ -46,4 +46,4 @@ class ColumnCache {
   Index kept_ = 0, misses_ = 0;
 };
 
-}  // namespace bayesvm::smo
+} // namespace bayesvm::smo

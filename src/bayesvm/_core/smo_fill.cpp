@@ -10,7 +10,7 @@ namespace {
 
 constexpr Index kBlock = 256;
 
-}  // namespace
+} // namespace
 
 BAYESVM_VECTOR void gaussian_column(double* column, const double* half, double half_j, double variance, Index n) {
 #pragma omp simd
@@ -24,11 +24,13 @@ BAYESVM_VECTOR void polynomial_column(double* column, double variance, double of
   for (Index start = 0; start < n; start += kBlock) {
     const Index stop = std::min(start + kBlock, n);
     double power[kBlock];
-    for (Index k = start; k < stop; ++k) power[k - start] = variance;
+    for (Index k = start; k < stop; ++k)
+      power[k - start] = variance;
     for (int p = 0; p < degree; ++p)
-      for (Index k = start; k < stop; ++k) power[k - start] *= column[k] + offset;
+      for (Index k = start; k < stop; ++k)
+        power[k - start] *= column[k] + offset;
     std::copy(power, power + (stop - start), column + start);
   }
 }
 
-}  // namespace bayesvm::smo
+} // namespace bayesvm::smo

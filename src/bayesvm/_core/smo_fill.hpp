@@ -11,4 +11,4 @@ void gaussian_column(double* column, const double* half, double half_j, double v
 // In place: variance * (dot + offset)^degree.
 void polynomial_column(double* column, double variance, double offset, int degree, Index n);
 
-}  // namespace bayesvm::smo
+} // namespace bayesvm::smo

@@ -7,7 +7,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-int sign(double x) { return x > 0.0 ? 1 : -1; }
+int sign(double x) {
+  return x > 0.0 ? 1 : -1;
+}
 
 double distance(const Terms& terms, const Mover& m) {
   if (m.direction == 0.0) return kInfinity;
@@ -26,9 +28,9 @@ double curvature_at(const Terms& terms, const Mover& m, double t) {
   return m.direction * m.direction * terms.curvature(m.index, m.value + m.direction * t);
 }
 
-// Zero of the derivative inside a segment of length `limit` where h is smooth; kInfinity if it lies beyond. The steps are
-// Newton's within a trust region (Thesis app. G): a radius that doubles whenever a step wants to leave it, and the bracket
-// of the zero found so far. The derivative increases, so the bracket is valid.
+// Zero of the derivative inside a segment of length `limit` where h is smooth; kInfinity if it lies beyond. The steps
+// are Newton's within a trust region (Thesis app. G): a radius that doubles whenever a step wants to leave it, and the
+// bracket of the zero found so far. The derivative increases, so the bracket is valid.
 double newton(const Terms& terms, const Mover& a, const Mover& b, double slope, double curvature, double limit) {
   if (limit < kInfinity && slope + curvature * limit + slope_at(terms, a, limit) + slope_at(terms, b, limit) <= 0.0)
     return kInfinity;
@@ -54,12 +56,12 @@ void advance(const Terms& terms, Mover& m, double t, double own) {
   m.value = t >= own ? terms.next_knot(m.index, m.value, sign(m.direction)) : m.value + m.direction * t;
 }
 
-}  // namespace
+} // namespace
 
 double minimize_on_line(const Terms& terms, Mover& first, Mover& second, double slope, double curvature) {
   const bool curved = terms.curved(first.index) || (second.direction != 0.0 && terms.curved(second.index));
   double total = 0.0;
-  for (int segment = 0; segment < 6; ++segment) {  // at most two kinks and one bound
+  for (int segment = 0; segment < 6; ++segment) { // at most two kinks and one bound
     const double s = slope + slope_at(terms, first, 0.0) + slope_at(terms, second, 0.0);
     const double own_first = distance(terms, first), own_second = distance(terms, second);
     const double limit = std::min(own_first, own_second);
@@ -73,7 +75,7 @@ double minimize_on_line(const Terms& terms, Mover& first, Mover& second, double 
     }
     const bool inside = t < limit;
     t = std::min(t, limit);
-    if (t == kInfinity) break;  // no curvature and no bound: the caller's problem has no minimum on this line
+    if (t == kInfinity) break; // no curvature and no bound: the caller's problem has no minimum on this line
     advance(terms, first, t, own_first);
     advance(terms, second, t, own_second);
     slope += curvature * t;
@@ -83,4 +85,4 @@ double minimize_on_line(const Terms& terms, Mover& first, Mover& second, double 
   return total;
 }
 
-}  // namespace bayesvm::smo
+} // namespace bayesvm::smo

@@ -8,7 +8,7 @@ namespace bayesvm::smo {
 namespace {
 
 constexpr Index kBlock = 256;
-constexpr double kTiny = 1e-12;  // least curvature of a pair
+constexpr double kTiny = 1e-12; // least curvature of a pair
 
 // A reduction per block runs in vector registers; the position is looked up in the winning block only.
 template <class Value> Index first_equal(Index start, Index stop, double wanted, Value value) {
@@ -17,7 +17,7 @@ template <class Value> Index first_equal(Index start, Index stop, double wanted,
   return start;
 }
 
-}  // namespace
+} // namespace
 
 BAYESVM_VECTOR Extremes extremes(const double* g, const double* up, const double* down, Index n) {
   Extremes e{4.0 * kHuge, -4.0 * kHuge, 0, 0};
@@ -35,7 +35,8 @@ BAYESVM_VECTOR Extremes extremes(const double* g, const double* up, const double
     if (high > e.high) e.high = high, high_block = start;
   }
   e.low_at = first_equal(low_block, std::min(low_block + kBlock, n), e.low, [=](Index k) { return g[k] + up[k]; });
-  e.high_at = first_equal(high_block, std::min(high_block + kBlock, n), e.high, [=](Index k) { return g[k] + down[k]; });
+  e.high_at =
+      first_equal(high_block, std::min(high_block + kBlock, n), e.high, [=](Index k) { return g[k] + down[k]; });
   return e;
 }
 
@@ -58,12 +59,13 @@ BAYESVM_VECTOR Extremes advance(double* g, const double* a, double x, const doub
     if (high > e.high) e.high = high, high_block = start;
   }
   e.low_at = first_equal(low_block, std::min(low_block + kBlock, n), e.low, [=](Index k) { return g[k] + up[k]; });
-  e.high_at = first_equal(high_block, std::min(high_block + kBlock, n), e.high, [=](Index k) { return g[k] + down[k]; });
+  e.high_at =
+      first_equal(high_block, std::min(high_block + kBlock, n), e.high, [=](Index k) { return g[k] + down[k]; });
   return e;
 }
 
-BAYESVM_VECTOR Index partner(const double* g, const double* down, const double* quad, const double* column, double level,
-                             double quad_i, Index n) {
+BAYESVM_VECTOR Index partner(const double* g, const double* down, const double* quad, const double* column,
+                             double level, double quad_i, Index n) {
   double gains[kBlock];
   double best = 0.0;
   Index best_at = -1;
@@ -123,10 +125,11 @@ BAYESVM_VECTOR Index best_second(const double* g, const double* up, const double
     for (Index k = 0; k < count; ++k) {
       const double u = g[start + k] + up[start + k], d = g[start + k] + down[start + k];
       const double v = u < 0.0 ? u : (d > 0.0 ? d : 0.0);
-      const bool movable = start + k != self && (v != 0.0 || u == d);  // it violates, or lies between its bounds
+      const bool movable = start + k != self && (v != 0.0 || u == d); // it violates, or lies between its bounds
       const double c = column[start + k], q = quad[start + k];
       const double det = quad_i * q - c * c, least = 1e-10 * quad_i * q + kTiny;
-      const double gain = movable ? (g_i * g_i * q - 2.0 * g_i * v * c + v * v * quad_i) / (det > least ? det : least) : 0.0;
+      const double gain =
+          movable ? (g_i * g_i * q - 2.0 * g_i * v * c + v * v * quad_i) / (det > least ? det : least) : 0.0;
       gains[k] = gain;
       top = gain > top ? gain : top;
     }
@@ -140,7 +143,8 @@ BAYESVM_VECTOR Index best_second(const double* g, const double* up, const double
 
 BAYESVM_VECTOR void add(double* g, const double* a, double x, Index n) {
 #pragma omp simd
-  for (Index k = 0; k < n; ++k) g[k] += x * a[k];
+  for (Index k = 0; k < n; ++k)
+    g[k] += x * a[k];
 }
 
-}  // namespace bayesvm::smo
+} // namespace bayesvm::smo

@@ -6,15 +6,16 @@
 
 namespace bayesvm::smo {
 
-// A symmetric matrix that is asked for columns. Rows may be arranged in another order, so that the rows of interest come
-// first; columns are always named by their original number.
+// A symmetric matrix that is asked for columns. Rows may be arranged in another order, so that the rows of interest
+// come first; columns are always named by their original number.
 class Matrix {
- public:
+public:
   virtual ~Matrix() = default;
   virtual Index size() const = 0;
   virtual void diagonal(double* out) const = 0;
 
-  // Entries at the positions first..last (exclusive) of the arranged rows, for `count` columns, one after the other in out.
+  // Entries at the positions first..last (exclusive) of the arranged rows, for `count` columns, one after the other in
+  // out.
   virtual void columns(const Index* which, Index count, Index first, Index last, double* out) const = 0;
 
   void arrange(std::vector<Index> order) {
@@ -23,7 +24,7 @@ class Matrix {
   }
   const std::vector<Index>& order() const { return order_; }
 
- protected:
+protected:
   explicit Matrix(Index n);
   virtual void arranged() {}
   std::vector<Index> order_;
@@ -31,13 +32,13 @@ class Matrix {
 
 // A matrix in memory, row-major; the memory belongs to the caller.
 class DenseMatrix final : public Matrix {
- public:
+public:
   DenseMatrix(const double* K, Index n) : Matrix(n), K_(K), n_(n) {}
   Index size() const override { return n_; }
   void diagonal(double* out) const override;
   void columns(const Index* which, Index count, Index first, Index last, double* out) const override;
 
- private:
+private:
   const double* K_;
   Index n_;
 };
@@ -48,8 +49,8 @@ struct Blas {
   void (*gemv)(char*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*);
 };
 
-// variance * exp(-|x - z|^2 / 2), or variance * (x'z + offset)^degree, for the rows of X (n x d, row-major, owned by the
-// caller): a block of columns is one matrix product and one element-wise pass.
+// variance * exp(-|x - z|^2 / 2), or variance * (x'z + offset)^degree, for the rows of X (n x d, row-major, owned by
+// the caller): a block of columns is one matrix product and one element-wise pass.
 struct KernelShape {
   bool gaussian;
   double variance, offset;
@@ -57,13 +58,13 @@ struct KernelShape {
 };
 
 class KernelMatrix final : public Matrix {
- public:
+public:
   KernelMatrix(const double* X, Index n, Index d, KernelShape shape, Blas blas);
   Index size() const override { return n_; }
   void diagonal(double* out) const override;
   void columns(const Index* which, Index count, Index first, Index last, double* out) const override;
 
- private:
+private:
   void arranged() override;
   const double* X_;
   Index n_, d_;
@@ -72,4 +73,4 @@ class KernelMatrix final : public Matrix {
   std::vector<double> half_, by_feature_, half_arranged_;
 };
 
-}  // namespace bayesvm::smo
+} // namespace bayesvm::smo

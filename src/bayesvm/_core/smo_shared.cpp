@@ -3,8 +3,7 @@
 namespace bayesvm::smo {
 
 ColumnStore::ColumnStore(std::shared_ptr<const Matrix> matrix)
-    : matrix_(std::move(matrix)),
-      n_(matrix_->size()),
+    : matrix_(std::move(matrix)), n_(matrix_->size()),
       data_(new double[static_cast<std::size_t>(n_) * static_cast<std::size_t>(n_)]),
       ready_(new std::atomic<bool>[static_cast<std::size_t>(n_)]()) {}
 
@@ -26,20 +25,23 @@ StoreView::StoreView(std::shared_ptr<const ColumnStore> store, std::vector<Index
 
 void StoreView::arranged() {
   arranged_rows_.resize(rows_.size());
-  for (std::size_t r = 0; r < rows_.size(); ++r) arranged_rows_[r] = rows_[order_[r]];
+  for (std::size_t r = 0; r < rows_.size(); ++r)
+    arranged_rows_[r] = rows_[order_[r]];
 }
 
 void StoreView::diagonal(double* out) const {
   std::vector<double> all(static_cast<std::size_t>(store_->size()));
   store_->matrix().diagonal(all.data());
-  for (std::size_t i = 0; i < rows_.size(); ++i) out[i] = all[rows_[i]];
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    out[i] = all[rows_[i]];
 }
 
 void StoreView::columns(const Index* which, Index count, Index first, Index last, double* out) const {
   for (Index c = 0; c < count; ++c) {
     const double* column = store_->column(rows_[which[c]]);
-    for (Index r = first; r < last; ++r) *out++ = column[arranged_rows_[r]];
+    for (Index r = first; r < last; ++r)
+      *out++ = column[arranged_rows_[r]];
   }
 }
 
-}  // namespace bayesvm::smo
+} // namespace bayesvm::smo

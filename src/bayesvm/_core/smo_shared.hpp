@@ -12,13 +12,13 @@ namespace bayesvm::smo {
 // All columns of a matrix, each computed once, when it is first asked for; safe to use from several threads. Pages of
 // memory that no column has touched cost nothing.
 class ColumnStore {
- public:
+public:
   explicit ColumnStore(std::shared_ptr<const Matrix> matrix);
   Index size() const { return n_; }
   const Matrix& matrix() const { return *matrix_; }
   const double* column(Index which) const;
 
- private:
+private:
   std::shared_ptr<const Matrix> matrix_;
   Index n_;
   std::unique_ptr<double[]> data_;
@@ -28,16 +28,16 @@ class ColumnStore {
 
 // The rows and columns of a store with the given numbers.
 class StoreView final : public Matrix {
- public:
+public:
   StoreView(std::shared_ptr<const ColumnStore> store, std::vector<Index> rows);
   Index size() const override { return static_cast<Index>(rows_.size()); }
   void diagonal(double* out) const override;
   void columns(const Index* which, Index count, Index first, Index last, double* out) const override;
 
- private:
+private:
   void arranged() override;
   std::shared_ptr<const ColumnStore> store_;
   std::vector<Index> rows_, arranged_rows_;
 };
 
-}  // namespace bayesvm::smo
+} // namespace bayesvm::smo

@@ -11,32 +11,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr Index kShrinkPeriod = 1000;
-constexpr double kShrinkShare = 0.1;        // set variables aside once this share of the active ones can be
-constexpr Index kBlockEntries = 1 << 20;    // entries of the block of columns that a reconstruction computes at a time
-constexpr Index kStepsBetweenLooks = 64;    // steps between looks at the clock
+constexpr double kShrinkShare = 0.1;     // set variables aside once this share of the active ones can be
+constexpr Index kBlockEntries = 1 << 20; // entries of the block of columns that a reconstruction computes at a time
+constexpr Index kStepsBetweenLooks = 64; // steps between looks at the clock
 constexpr double kRounding = 16.0 * std::numeric_limits<double>::epsilon();
 
-}  // namespace
+} // namespace
 
 Solver::Solver(Matrix& matrix, Terms terms, Options options, std::vector<double> start)
-    : matrix_(matrix),
-      terms_(std::move(terms)),
-      options_(options),
-      cache_(matrix, options.cache_bytes),
-      n_(matrix.size()),
-      active_(n_),
-      until_shrink_(std::min(n_, kShrinkPeriod)),
-      alpha_(std::move(start)),
-      diagonal_(n_),
-      g_(n_, 0.0),
-      up_(n_),
-      down_(n_),
-      quad_(n_) {
+    : matrix_(matrix), terms_(std::move(terms)), options_(options), cache_(matrix, options.cache_bytes),
+      n_(matrix.size()), active_(n_), until_shrink_(std::min(n_, kShrinkPeriod)), alpha_(std::move(start)),
+      diagonal_(n_), g_(n_, 0.0), up_(n_), down_(n_), quad_(n_) {
   if (terms_.size() != n_) throw std::invalid_argument("expected one term per row of the matrix");
   if (n_ == 0) throw std::invalid_argument("expected at least one variable, found none");
   if (alpha_.empty()) alpha_.assign(n_, 0.0);
   matrix_.diagonal(diagonal_.data());
-  for (Index at = 0; at < n_; ++at) refresh(at);
+  for (Index at = 0; at < n_; ++at)
+    refresh(at);
   begin_restore(0);
 }
 
@@ -59,7 +50,8 @@ double Solver::objective() const {
 
 std::vector<double> Solver::gradient() const {
   std::vector<double> out(n_);
-  for (Index at = 0; at < n_; ++at) out[matrix_.order()[at]] = g_[at];
+  for (Index at = 0; at < n_; ++at)
+    out[matrix_.order()[at]] = g_[at];
   return out;
 }
 
@@ -75,7 +67,8 @@ void Solver::measure() {
   gap_ = options_.equality ? extremes_.high - extremes_.low : std::max(extremes_.high, -extremes_.low);
 }
 
-// -- reconstruction of the gradient ------------------------------------------------------------------------------------
+// -- reconstruction of the gradient
+// ------------------------------------------------------------------------------------
 void Solver::begin_restore(Index from) {
   phase_ = Phase::kRestore;
   restore_from_ = from;
@@ -110,7 +103,8 @@ void Solver::restore_some() {
   phase_ = Phase::kIterate;
 }
 
-// -- shrinking ---------------------------------------------------------------------------------------------------------
+// -- shrinking
+// ---------------------------------------------------------------------------------------------------------
 void Solver::shrink() {
   const double high = options_.equality ? extremes_.high : gap_, low = options_.equality ? extremes_.low : -gap_;
   std::vector<Index> stay, go;
@@ -119,11 +113,13 @@ void Solver::shrink() {
   if (static_cast<double>(go.size()) < kShrinkShare * static_cast<double>(active_)) return;
   std::vector<Index> positions = stay;
   positions.insert(positions.end(), go.begin(), go.end());
-  for (Index at = active_; at < n_; ++at) positions.push_back(at);
+  for (Index at = active_; at < n_; ++at)
+    positions.push_back(at);
 
   const auto rearranged = [&positions](const std::vector<double>& values) {
     std::vector<double> out(values.size());
-    for (std::size_t at = 0; at < values.size(); ++at) out[at] = values[positions[at]];
+    for (std::size_t at = 0; at < values.size(); ++at)
+      out[at] = values[positions[at]];
     return out;
   };
   g_ = rearranged(g_);
@@ -131,17 +127,20 @@ void Solver::shrink() {
   down_ = rearranged(down_);
   quad_ = rearranged(quad_);
   std::vector<Index> order(n_);
-  for (Index at = 0; at < n_; ++at) order[at] = matrix_.order()[positions[at]];
+  for (Index at = 0; at < n_; ++at)
+    order[at] = matrix_.order()[positions[at]];
   active_ = static_cast<Index>(stay.size());
   std::vector<char> wanted(n_, 0);
-  for (Index at = 0; at < active_; ++at) wanted[order[at]] = 1;
+  for (Index at = 0; at < active_; ++at)
+    wanted[order[at]] = 1;
   matrix_.arrange(std::move(order));
   cache_.keep(stay, wanted);
   extremes_ = extremes(g_.data(), up_.data(), down_.data(), active_);
   measure();
 }
 
-// -- steps -------------------------------------------------------------------------------------------------------------
+// -- steps
+// -------------------------------------------------------------------------------------------------------------
 bool Solver::moved(Index at_i, Index at_j, const double* column_i, const double* column_j, double new_i, double new_j) {
   double& a_i = alpha_[matrix_.order()[at_i]];
   double& a_j = alpha_[matrix_.order()[at_j]];
@@ -163,7 +162,8 @@ bool Solver::step_with_equality() {
   const Index at_j = partner(g_.data(), down_.data(), quad_.data(), column_i, extremes_.low, quad_[at_i], active_);
   if (at_j < 0 || at_j == at_i) return false;
   const Index j = matrix_.order()[at_j];
-  if (g_[at_j] + down_[at_j] - extremes_.low <= kRounding * (1.0 + std::abs(g_[at_i]) + std::abs(g_[at_j]))) return false;
+  if (g_[at_j] + down_[at_j] - extremes_.low <= kRounding * (1.0 + std::abs(g_[at_i]) + std::abs(g_[at_j])))
+    return false;
   const double* column_j = cache_.column(j, active_);
   const double curvature = std::max(diagonal_[i] + diagonal_[j] - 2.0 * column_i[at_j], 1e-12);
   Mover first{i, alpha_[i], 1.0}, second{j, alpha_[j], -1.0};
@@ -171,15 +171,16 @@ bool Solver::step_with_equality() {
   return moved(at_i, at_j, column_i, column_j, first.value, second.value);
 }
 
-// Without the constraint every variable can move alone. The pair takes the Newton step of both (Thesis Table 4.1), then each
-// in turn the exact step along its own axis, which settles what the bounds and kinks have cut off.
+// Without the constraint every variable can move alone. The pair takes the Newton step of both (Thesis Table 4.1), then
+// each in turn the exact step along its own axis, which settles what the bounds and kinks have cut off.
 bool Solver::step_without_equality() {
   const Index at_i = best_single(g_.data(), up_.data(), down_.data(), quad_.data(), active_);
   if (at_i < 0 || gap_ <= kRounding * (1.0 + std::abs(g_[at_i]))) return false;
   const Index i = matrix_.order()[at_i];
   const double* column_i = cache_.column(i, active_);
   const double d_i = g_[at_i] + up_[at_i] < 0.0 ? g_[at_i] + up_[at_i] : g_[at_i] + down_[at_i];
-  const Index found = best_second(g_.data(), up_.data(), down_.data(), quad_.data(), column_i, d_i, quad_[at_i], at_i, active_);
+  const Index found =
+      best_second(g_.data(), up_.data(), down_.data(), quad_.data(), column_i, d_i, quad_[at_i], at_i, active_);
   const Index at_j = found < 0 ? at_i : found;
   const Index j = matrix_.order()[at_j];
   const double* column_j = at_j == at_i ? column_i : cache_.column(j, active_);
@@ -233,7 +234,7 @@ void Solver::end_iteration(bool progress) {
     return;
   }
   if (refreshed_) return finish(Status::kStalled);
-  refreshed_ = true;  // rounding in the gradient may be the reason: compute it afresh, once
+  refreshed_ = true; // rounding in the gradient may be the reason: compute it afresh, once
   begin_restore(0);
 }
 
@@ -244,13 +245,17 @@ Status Solver::run(double seconds) {
     if (phase_ == Phase::kRestore) {
       restore_some();
     } else if (gap_ <= options_.tol) {
-      if (active_ == n_) finish(Status::kConverged);
-      else begin_restore(active_);
+      if (active_ == n_)
+        finish(Status::kConverged);
+      else
+        begin_restore(active_);
     } else if (iterations_ >= options_.max_iter) {
-      if (active_ == n_) finish(Status::kMaxIter);
-      else begin_restore(active_);
+      if (active_ == n_)
+        finish(Status::kMaxIter);
+      else
+        begin_restore(active_);
     } else if (active_ < n_ && !reopened_ && gap_ <= 10.0 * options_.tol) {
-      reopened_ = true;  // what was set aside early may matter after all
+      reopened_ = true; // what was set aside early may matter after all
       begin_restore(active_);
     } else {
       if (options_.shrink && --until_shrink_ <= 0) {
@@ -263,4 +268,4 @@ Status Solver::run(double seconds) {
   return status_;
 }
 
-}  // namespace bayesvm::smo
+} // namespace bayesvm::smo

@@ -62,4 +62,4 @@ struct Terms {
   bool curved(Index i) const { return weight[i] > 0.0; }
 };
 
-}  // namespace bayesvm::smo
+} // namespace bayesvm::smo

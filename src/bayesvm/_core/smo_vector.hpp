@@ -1,7 +1,7 @@
 #pragma once
 
 // Let the loader choose the widest vector unit of the machine; sanitizers cannot see through that choice.
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&                       \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define BAYESVM_VECTOR __attribute__((target_clones("avx512f", "avx2,fma", "default")))
 #else

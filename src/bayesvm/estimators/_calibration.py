@@ -23,9 +23,10 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_expit
 
+from bayesvm.likelihoods.base import Regression
 from bayesvm.typing import Vector
 
 #: The least gain, in nats, for which a fit is worth reporting.
@@ -84,6 +85,46 @@ def calibrate_odds(log_odds: Vector, y: Vector, weights: Vector, *, tuned: int, 
     return Calibration(float(np.exp(weight * log_scale)), float(weight * shift), gain, weight)
 
 
+@dataclasses.dataclass(frozen=True)
+class ScaleCalibration:
+    """Corrected predictive distribution: its deviations from the mean are multiplied by ``scale``; see :class:`Calibration`."""
+
+    scale: float = 1.0
+    gain: float = 0.0
+    weight: float = 0.0
+
+    def log_density(self, noise: Regression, y: Vector, mean: Vector, var: Vector) -> Vector:
+        """Return the logarithm of the corrected predictive density."""
+        return noise.log_predictive(mean + (y - mean) / self.scale, mean, var) - np.log(self.scale)
+
+
+def calibrate_scale(
+    noise: Regression, y: Vector, mean: Vector, var: Vector, weights: Vector, *, tuned: int, cautious: bool
+) -> ScaleCalibration:
+    """Fit the correction of a scale.
+
+    Parameters
+    ----------
+    noise : Regression
+        Distribution of the noise.
+    y, mean, var : arrays, shape (n,)
+        Targets, and means and variances of their latent values, each predicted without the target itself.
+    weights, tuned, cautious
+        As in :func:`calibrate_odds`.
+    """
+
+    def loss(log_scale: float) -> float:
+        trial = ScaleCalibration(float(np.exp(log_scale)))
+        return float(0.5 * log_scale**2 - weights @ trial.log_density(noise, y, mean, var))
+
+    found = minimize_scalar(loss, bounds=(-1.5, 1.5), method="bounded", options={"xatol": 1e-3})
+    gain = loss(0.0) - float(found.fun)
+    if gain <= ROUNDING:
+        return ScaleCalibration()
+    weight = _probability(gain, 0.5 * np.log(weights.sum()) + tuned) if cautious else 1.0
+    return ScaleCalibration(float(np.exp(weight * found.x)), gain, weight)
+
+
 def _fitted(loss: Callable[[Vector], tuple[float, Vector]], size: int) -> tuple[float, ...]:
     """Return the minimiser of a loss, searched from zero, followed by what it gains."""
     origin = np.zeros(size)
@@ -98,4 +139,4 @@ def _probability(gain: float, penalty: float) -> float:
     return float(expit(gain - penalty))
 
 
-__all__ = ["Calibration", "calibrate_odds"]
+__all__ = ["Calibration", "ScaleCalibration", "calibrate_odds", "calibrate_scale"]

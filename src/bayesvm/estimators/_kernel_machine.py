@@ -219,9 +219,9 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def check_number(name: str, value: object, *, least: float, strict: bool = False, most: float = np.inf) -> float:
+def check_number(name: str, value: Any, *, least: float, strict: bool = False, most: float = np.inf) -> float:
     """Return a number within its range, or say what was expected and found."""
-    ok = isinstance(value, numbers.Real) and not isinstance(value, bool) and np.isfinite(value)
+    ok = isinstance(value, numbers.Real) and not isinstance(value, bool) and np.isfinite(float(value))
     if not ok or value < least or (strict and value == least) or value > most:
         range_ = f"above {least:g}" if strict else f"of at least {least:g}"
         upper = "" if most == np.inf else f" and at most {most:g}"

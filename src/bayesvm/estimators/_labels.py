@@ -60,7 +60,9 @@ class LabelProbabilities(ClassifierMixin, SelfTuning):
         counts = np.bincount(codes, weights=weights, minlength=self.classes_.size)
         if np.count_nonzero(counts) < self.classes_.size:
             missing = self.classes_[counts == 0.0]
-            raise ValueError(f"weights: expected a positive weight in every class, found none in class {missing.tolist()[0]!r}")
+            raise ValueError(
+                f"weights: expected a positive weight in every class, found none in class {missing.tolist()[0]!r}"
+            )
         self._log_prior = np.log(counts / counts.sum())
         empirical = np.bincount(codes, weights=plain, minlength=self.classes_.size)
         self._log_empirical = np.log(empirical / empirical.sum())

@@ -226,9 +226,7 @@ def _relative(spectrum: Spectrum) -> float:
     return spectrum.residual / max(float(np.max(spectrum.values, initial=0.0)), np.finfo(float).tiny)
 
 
-def landmark_levels(
-    kernel: Kernel, X: Inputs, y: Matrix, design: Design, groups: Matrix, landmarks: Indices
-) -> Levels:
+def landmark_levels(kernel: Kernel, X: Inputs, y: Matrix, design: Design, groups: Matrix, landmarks: Indices) -> Levels:
     r"""Return the machine in the features :math:`L^{-1} k(x)` of some of the rows (Nystrom), fitted to all rows."""
     Z = X.take(landmarks)
     factor = cholesky(kernel.gram(Z), jitter=True, what="the Gram matrix of the landmarks")
@@ -255,9 +253,7 @@ def landmark_levels(
     whole = float(v @ kernel.diag(X))
     left = max(0.0, 1.0 - float(np.trace(products)) / whole) if whole > 0.0 else 0.0
     report = Approximation("landmarks", spectrum.values.size, left_out=left, variance_excess=float("nan"))
-    return Levels(
-        landmarks, predictor, latent, found, log_evidence(spectrum, found), Status.CONVERGED, report
-    )
+    return Levels(landmarks, predictor, latent, found, log_evidence(spectrum, found), Status.CONVERGED, report)
 
 
 __all__ = ["Approximation", "LSMachine", "Levels", "complete_levels", "landmark_levels", "leading_levels", "parts"]

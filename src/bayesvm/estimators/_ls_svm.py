@@ -119,7 +119,9 @@ class LeastSquares(SelfTuning):
                 problem, weights=weights if problem.weights is None else weights * problem.weights
             )
             objective, maximum, candidates = found
-            objective = dataclasses.replace(objective, design=self._searched(again)[1].design(self.bias, self._least_noise))
+            objective = dataclasses.replace(
+                objective, design=self._searched(again)[1].design(self.bias, self._least_noise)
+            )
             if self._relearns and self.optimizer is not None and objective.theta0.size:
                 new = maximize_levels(maximizer, objective, [maximum.theta])
                 maximum = dataclasses.replace(new, history=maximum.history + new.history)
@@ -138,9 +140,7 @@ class LeastSquares(SelfTuning):
         weights = None if problem.weights is None else problem.weights[rows]
         return rows, Problem(problem.X.take(rows), problem.y[rows], weights, problem.groups[rows])
 
-    def _choose(
-        self, problem: Problem, maximizer: Maximizer
-    ) -> tuple[LevelsObjective, Maximum, tuple[Candidate, ...]]:
+    def _choose(self, problem: Problem, maximizer: Maximizer) -> tuple[LevelsObjective, Maximum, tuple[Candidate, ...]]:
         """Return objective and maximum of the kernel with the highest evidence, and all that were tried."""
         part = self._searched(problem)[1]
         prior = Flat() if self.hyperprior is None else self.hyperprior

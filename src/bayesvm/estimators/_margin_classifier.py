@@ -73,7 +73,8 @@ class MarginClassifier(ClassifierMixin, KernelMachine):
             pairs = itertools.combinations(range(k), 2)
             sides = [(np.flatnonzero((codes == a) | (codes == b)), a) for a, b in pairs]
         return [
-            Problem(rows, self._dual(np.where(codes[rows] == c, 1.0, -1.0)).weighted(weights[rows])) for rows, c in sides
+            Problem(rows, self._dual(np.where(codes[rows] == c, 1.0, -1.0)).weighted(weights[rows]))
+            for rows, c in sides
         ]
 
     # -- prediction ---------------------------------------------------------------------------------------------------

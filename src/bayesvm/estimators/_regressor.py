@@ -10,10 +10,13 @@ import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
-from bayesvm.estimators._machine import Machine, learn
+from bayesvm.estimators._calibration import ScaleCalibration, calibrate_scale
+from bayesvm.estimators._inference import inference_from_name
+from bayesvm.estimators._machine import Machine, learn, refine
 from bayesvm.estimators._self_tuning import SelfTuning, generator
 from bayesvm.estimators._targets import TargetScale
 from bayesvm.hyper import SharedObjective, regression_starting_points
+from bayesvm.inference import Inference
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Likelihood, Regression, Weighted
@@ -85,7 +88,40 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
             machines = self._fit_machines(inputs, problems)
         self._finish(machines, X, rows)
         self._report(X, Y, float(rows.size if w is None else w.sum()))
+        self._leave_one_out(np.ones(rows.size) if w is None else w)
         return self
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        if self.calibrate not in ("auto", "loo", None):
+            raise ValueError(f"calibrate: expected 'auto', 'loo' or None, found {self.calibrate!r}")
+
+    def _inference(self) -> Inference:
+        return inference_from_name(self.inference, self._likelihood())
+
+    def _refined(self, machine: Machine) -> Machine:
+        return refine(machine, None)
+
+    def _leave_one_out(self, weights: Vector) -> None:
+        """Calibrate the scale of the predictions on leave-one-out predictions, and report their likelihood."""
+        total = self._log_jacobian
+        self.calibration_ = []
+        for machine, noise in zip(self._machines, self._noise()):
+            q, y = machine.marginals, machine.objective.y
+            assert q is not None
+            loo = (y, q.cavity_mean, q.cavity_var)
+            scale = ScaleCalibration()
+            if self.calibrate is not None:
+                tuned = 0 if self.optimizer is None else machine.theta.size
+                scale = calibrate_scale(noise, *loo, weights, tuned=tuned, cautious=self.calibrate == "auto")
+            self.calibration_.append(scale)
+            total += float(weights @ scale.log_density(noise, *loo))
+        self.loo_log_likelihood_ = total
+
+    @property
+    def _stretch(self) -> Vector:
+        """Calibrated factors of the predictive standard deviations, one per output."""
+        return np.array([calibration.scale for calibration in self.calibration_])
 
     @staticmethod
     def _columns(y: Any) -> Matrix:
@@ -201,7 +237,7 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
             return self._shaped(self._targets.outer(means))
         mean, var = self._latent(X)
         if return_noise:
-            var = var + np.array([noise.noise_variance for noise in self._noise()])
+            var = self._stretch**2 * (var + np.array([noise.noise_variance for noise in self._noise()]))
         return self._shaped(self._targets.outer(mean)), self._shaped(self._targets.scale * np.sqrt(var))
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:
@@ -233,7 +269,7 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
             raise ValueError(f"confidence: expected a probability between 0 and 1, found {confidence!r}")
         mean, var = self._latent(X)
         widths = [half_width(noise, var[:, k], confidence) for k, noise in enumerate(self._noise())]
-        centre, width = self._targets.outer(mean), self._targets.scale * np.column_stack(widths)
+        centre, width = self._targets.outer(mean), self._targets.scale * self._stretch * np.column_stack(widths)
         return self._shaped(centre - width), self._shaped(centre + width)
 
     def _tails(self, X: Any, y: Any) -> tuple[Matrix, Matrix, Matrix]:
@@ -258,7 +294,10 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
         log_density : array of the shape of y
         """
         Y, mean, var = self._tails(X, y)
-        columns = [noise.log_predictive(Y[:, k], mean[:, k], var[:, k]) for k, noise in enumerate(self._noise())]
+        columns = [
+            self.calibration_[k].log_density(noise, Y[:, k], mean[:, k], var[:, k])
+            for k, noise in enumerate(self._noise())
+        ]
         return self._shaped(np.column_stack(columns) - np.log(self._targets.scale))
 
     def outlier_score(self, X: Any, y: Any) -> Any:
@@ -277,7 +316,7 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
         score : array of the shape of y
         """
         Y, mean, var = self._tails(X, y)
-        t = np.abs(Y - mean)
+        t = np.abs(Y - mean) / self._stretch
         columns = [-log_tail(noise, t[:, k], var[:, k]) - np.log(2.0) for k, noise in enumerate(self._noise())]
         return self._shaped(np.maximum(np.column_stack(columns), 0.0))
 

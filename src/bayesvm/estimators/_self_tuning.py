@@ -174,11 +174,7 @@ class SelfTuning(BaseEstimator, ABC):
         self.kernel_ = kernels[0] if single else kernels
         self.likelihood_ = first.likelihood.plain if single else [m.likelihood.plain for m in machines]
         self.log_evidence_ = float(sum(m.evidence.value for m in machines))
-        self.support_ = np.unique(np.concatenate([rows[m.support] for m in machines]))
-        self.support_vectors_ = X[self.support_]
-        self.dual_coef_ = np.zeros((len(machines), self.support_.size))
-        for row, machine in zip(self.dual_coef_, machines):
-            row[np.searchsorted(self.support_, rows[machine.support])] = machine.alpha
+        self._set_support(machines, X, rows)
         self.candidates_ = [m.candidates for m in machines] if not single else first.candidates
         self.history_ = first.maximum.history if single else [m.maximum.history for m in machines]
         self.n_iter_ = int(sum(record.evaluations for m in machines for record in m.maximum.history))
@@ -192,6 +188,14 @@ class SelfTuning(BaseEstimator, ABC):
             warnings.warn(
                 f"{type(self).__name__} did not converge: {'; '.join(trouble)}", ConvergenceWarning, stacklevel=3
             )
+
+    def _set_support(self, machines: Sequence[Machine], X: Any, rows: Indices) -> None:
+        """Set the attributes that name the rows with a coefficient that is not zero."""
+        self.support_ = np.unique(np.concatenate([rows[m.support] for m in machines]))
+        self.support_vectors_ = X[self.support_]
+        self.dual_coef_ = np.zeros((len(machines), self.support_.size))
+        for row, machine in zip(self.dual_coef_, machines):
+            row[np.searchsorted(self.support_, rows[machine.support])] = machine.alpha
 
     def _named_relevance(self) -> dict[str, float] | None:
         """Return the relevances by feature name, largest first."""

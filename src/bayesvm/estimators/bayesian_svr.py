@@ -10,7 +10,6 @@ import numpy as np
 
 from bayesvm.estimators._regressor import SelfTuningRegressor
 from bayesvm.exceptions import IncompatibleError
-from bayesvm.inference import Exact, Inference, Laplace
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Regression, from_name
 from bayesvm.likelihoods.insensitive import TransitionLoss, check_beta
@@ -40,7 +39,13 @@ class BayesianSVR(SelfTuningRegressor):
     likelihood : str or likelihood
         "soft-insensitive" (the thesis'), "smooth-insensitive" (the same shape with a continuous second derivative), "huber"
         or "gaussian-noise" (neither is sparse), or an object of :mod:`bayesvm.likelihoods`, whose parameters are in the
-        user's units and are the first start. "laplace" and "epsilon-insensitive" are refused: see Notes.
+        user's units and are the first start. "laplace" and "epsilon-insensitive" need ``inference="ep"``: see Notes.
+    inference : {"laplace", "ep"}
+        Laplace's method (the thesis') or expectation propagation (closer, and slower; also for losses with kinks), for the
+        evidence and for predictions.
+    calibrate : {None, "auto", "loo"}
+        Correction of the predictive scale (standard deviations with noise, intervals, densities) by one number fitted to
+        leave-one-out predictions of the training rows: none, as far as the data justify it, or in full.
     beta : float or "auto"
         Half-width of the transition between flat top and tail, in units of :math:`\epsilon`, for the likelihoods by name
         that have one. "auto": 0.3 below 2000 training rows, 0.1 up to 4000, 0.05 above (Thesis section 4.3.3); a small beta
@@ -81,6 +86,10 @@ class BayesianSVR(SelfTuningRegressor):
     outlier_score_ : array of the shape of y
         For every training row :math:`-\ln P(|\delta| \ge |y - f|)` under the noise model: exponential with mean one for
         regular rows, large for outliers. :meth:`outlier_score` gives it for new data.
+    loo_log_likelihood_ : float
+        Log density of the training targets, each predicted without itself (hyperparameters kept, calibration included).
+    calibration_ : list of ScaleCalibration
+        Per output: ``scale`` of the predictive deviations, ``gain`` in nats, and the ``weight`` with which it was applied.
     support_, support_vectors_, dual_coef_ : arrays
         Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output.
     relevance_, named_relevance_ : array of shape (d,) or None, dict or None
@@ -104,7 +113,8 @@ class BayesianSVR(SelfTuningRegressor):
     on its smooth companion first (see :mod:`bayesvm.hyper.settle`).
 
     *Losses with kinks* ("laplace", "epsilon-insensitive") have no curvature to expand at the mode: Laplace's method does
-    not apply. The soft insensitive loss with a small beta is as close to the epsilon-insensitive one as wanted.
+    not apply, but expectation propagation does. The soft insensitive loss with a small beta is as close to the
+    epsilon-insensitive one as wanted.
 
     *Weights* are powers of the likelihood: a row of weight 2 counts as two equal rows.
 
@@ -130,6 +140,8 @@ class BayesianSVR(SelfTuningRegressor):
         *,
         ard: bool = False,
         likelihood: Any = "soft-insensitive",
+        inference: str = "laplace",
+        calibrate: str | None = None,
         beta: Any = "auto",
         fix_variance: bool = True,
         share_hyperparameters: bool = False,
@@ -146,6 +158,8 @@ class BayesianSVR(SelfTuningRegressor):
         self.kernel = kernel
         self.ard = ard
         self.likelihood = likelihood
+        self.inference = inference
+        self.calibrate = calibrate
         self.beta = beta
         self.fix_variance = fix_variance
         self.share_hyperparameters = share_hyperparameters
@@ -166,11 +180,11 @@ class BayesianSVR(SelfTuningRegressor):
                 "likelihood: expected 'soft-insensitive', 'smooth-insensitive', 'huber', 'gaussian-noise' or an object for "
                 f"real targets, found {self.likelihood!r}"
             )
-        if likelihood.traits.smoothness < 1:
+        if likelihood.traits.smoothness < 1 and self.inference == "laplace":
             raise IncompatibleError(
                 f"likelihood {self.likelihood!r}: its loss has kinks, where Laplace's method finds no curvature to expand; "
-                "use 'soft-insensitive' (a small beta brings it close to 'epsilon-insensitive', a small epsilon to "
-                "'laplace'), 'smooth-insensitive' or 'huber'"
+                "use inference='ep', or 'soft-insensitive' (a small beta brings it close to 'epsilon-insensitive', a small "
+                "epsilon to 'laplace'), 'smooth-insensitive' or 'huber'"
             )
         self._check_beta(likelihood)
         return likelihood
@@ -197,9 +211,6 @@ class BayesianSVR(SelfTuningRegressor):
         automatic = 0.3 if n < 2000 else 0.1 if n <= 4000 else 0.05
         changes: dict[str, Any] = {"beta": automatic if self.beta == "auto" else float(self.beta)}
         return dataclasses.replace(likelihood, **changes)
-
-    def _inference(self) -> Inference:
-        return Exact() if self._likelihood().traits.quadratic else Laplace()
 
     def _default_kernel(self, y: Vector) -> Kernel:
         if not self.fix_variance:

@@ -15,7 +15,8 @@ from bayesvm.typing import Vector
 class ExtendedSVC(MarginClassifier):
     r"""Support vector classifier with given hyperparameters: hard, :math:`L_1`, :math:`L_2` and :math:`L_e` soft margins.
 
-    Minimises :math:`\tfrac12 \|w\|^2 + \sum_i C_i\, \psi(\xi_i)`, :math:`\xi_i = [1 - y_i f(x_i)]_+`, by its dual, Thesis (B.17).
+    Minimises :math:`\tfrac12 \|w\|^2 + \sum_i C_i\, \psi(\xi_i)`, :math:`\xi_i = [1 - y_i f(x_i)]_+`, by its dual,
+    Thesis (B.17).
 
     Parameters
     ----------
@@ -32,8 +33,8 @@ class ExtendedSVC(MarginClassifier):
         "hard"   no violation is allowed; ``C`` plays no part. For data that can be separated.
         ======== ==================================================================================================
     kernel : Kernel, scikit-learn Gaussian process kernel or None
-        None: ``Gaussian()`` with a squared length scale of half the number of features times their mean variance (scikit-learn's
-        ``gamma="scale"``). Inputs are not standardised.
+        None: ``Gaussian()`` with a squared length scale of half the number of features times their mean variance (close to
+        scikit-learn's ``gamma="scale"``). Inputs are not standardised.
     multi_class : {"ovr", "ovo"}
         Several classes: each against the rest, or each against each.
     class_weight : dict, "balanced" or None
@@ -78,8 +79,8 @@ class ExtendedSVC(MarginClassifier):
 
     Notes
     -----
-    With two classes :math:`f(x) =` ``dual_coef_ @ kernel_.gram(support_vectors_, X) + intercept_``, as in scikit-learn's ``SVC``,
-    and with ``loss="l1"`` the solution is the same. With more classes ``dual_coef_`` has one row per machine over all support
+    With two classes f is ``dual_coef_ @ kernel_.gram(support_vectors_, X) + intercept_``, as in scikit-learn's ``SVC``, and
+    with ``loss="l1"`` the solution is the same. With more classes ``dual_coef_`` has one row per machine over all support
     vectors, not scikit-learn's packed form; the one-vs-one machines are ordered (0, 1), (0, 2), ..., (1, 2), ... and
     positive for the first class of the pair.
 

@@ -54,8 +54,8 @@ class ExtendedSVR(RegressorMixin, KernelMachine):
 
     Notes
     -----
-    Of the multipliers :math:`\alpha_i, \alpha_i^*` one is always zero (Thesis C.3); the solver works on the n differences, not on
-    2n variables. With ``loss="epsilon-insensitive"`` the solution is that of scikit-learn's ``SVR``.
+    Of the multipliers :math:`\alpha_i, \alpha_i^*` one is always zero (Thesis C.3); the solver works on the n differences,
+    not on 2n variables. With ``loss="epsilon-insensitive"`` the solution is that of scikit-learn's ``SVR``.
 
     References
     ----------

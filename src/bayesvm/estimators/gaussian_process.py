@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bayesvm.estimators._classifier import SelfTuningClassifier
-from bayesvm.estimators._inference import inference_from_name
 from bayesvm.estimators._regressor import SelfTuningRegressor
-from bayesvm.inference import Inference
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Regression, from_name
 from bayesvm.typing import Vector
@@ -106,6 +104,8 @@ class GPRegressor(SelfTuningRegressor):
         "smooth-insensitive", or an object of :mod:`bayesvm.likelihoods` with parameters in the user's units.
     inference : {"laplace", "ep"}
         Laplace's method or expectation propagation. Gaussian noise is always treated exactly, Thesis (1.28).
+    calibrate : {None, "auto", "loo"}
+        Correction of the predictive scale on leave-one-out predictions; see :class:`~bayesvm.BayesianSVR`.
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all.
     optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, tol, max_iter, verbose
@@ -133,6 +133,7 @@ class GPRegressor(SelfTuningRegressor):
         ard: bool = False,
         likelihood: Any = "gaussian-noise",
         inference: str = "laplace",
+        calibrate: str | None = None,
         share_hyperparameters: bool = False,
         optimizer: str | None = "lbfgs",
         n_starts: int = 4,
@@ -148,6 +149,7 @@ class GPRegressor(SelfTuningRegressor):
         self.ard = ard
         self.likelihood = likelihood
         self.inference = inference
+        self.calibrate = calibrate
         self.share_hyperparameters = share_hyperparameters
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -166,9 +168,6 @@ class GPRegressor(SelfTuningRegressor):
                 f"likelihood: expected a noise model such as 'gaussian-noise' or 'laplace', found {self.likelihood!r}"
             )
         return likelihood
-
-    def _inference(self) -> Inference:
-        return inference_from_name(self.inference, self._likelihood())
 
     def _default_kernel(self, y: Vector) -> Kernel:
         return Gaussian() + Constant()

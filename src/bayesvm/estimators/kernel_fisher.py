@@ -126,7 +126,9 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         totals = np.bincount(codes, weights=weights, minlength=self.classes_.size)
         if np.any(totals == 0.0):
             missing = self.classes_[totals == 0.0][0]
-            raise ValueError(f"sample_weight: expected a positive weight in every class, found none in class {missing!r}")
+            raise ValueError(
+                f"sample_weight: expected a positive weight in every class, found none in class {missing!r}"
+            )
         rows = np.flatnonzero(weights > 0.0)
         w = None if sample_weight is None else weights[rows]
         self.priors_ = self._checked_priors(totals)

@@ -1,8 +1,9 @@
 r"""Learning the kernel of a least-squares machine: level 3 of VanGestel2002 as an objective, and how it is climbed.
 
-Steps 2 to 4 of section 6.1: the starts climb on level 2 as a function of the kernel and of gamma together, which needs one Cholesky factor
-per step (:mod:`bayesvm.inference.ls_svm.joint`); the best end is where the evidence of level 3 itself, with gamma at its
-optimum for every kernel, is climbed. With one length scale per feature the starts climb with the scales tied.
+Steps 2 to 4 of section 6.1: the starts climb on level 2 as a function of the kernel and of gamma together, which needs
+one Cholesky factor per step (:mod:`bayesvm.inference.ls_svm.joint`); the best end is where the evidence of level 3
+itself, with gamma at its optimum for every kernel, is climbed. With one length scale per feature the starts climb with
+the scales tied.
 """
 
 from __future__ import annotations

@@ -10,13 +10,16 @@ not a probability of data sets, and its maximum lies at too small a C.
 from __future__ import annotations
 
 import dataclasses
+import time
+from collections.abc import Sequence
 
 import numpy as np
 
-from bayesvm.hyper.maximize import Maximizer, Maximum
+from bayesvm.hyper.ascent import ClimbStatus
+from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
 from bayesvm.hyper.tie import maximize_untying
-from bayesvm.inference.hinge import Normalizer, NormalizerEstimate, hinge_bounds, planned
+from bayesvm.inference.hinge import Normalizer, NormalizerEstimate, hinge_bounds, normalizer_path, planned
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
@@ -51,7 +54,7 @@ class NormalizedObjective(EvidenceObjective):
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
         """Return value, gradient, posterior and evidence at ``theta``; the evidence's ``terms`` name the normaliser."""
-        naive = self._naive(theta, warm_start)
+        naive = self.naive(theta, warm_start)
         estimate = self.normalization(theta, gradient=True)
         if estimate is None:
             return naive
@@ -60,7 +63,8 @@ class NormalizedObjective(EvidenceObjective):
         gradient = naive.gradient - self._normalizer_gradient(theta, estimate)
         return Evaluation(naive.theta, naive.value - estimate.value, gradient, naive.posterior, evidence)
 
-    def _naive(self, theta: Vector, warm_start: Vector | None) -> Evaluation:
+    def naive(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
+        """Return the evaluation without the normaliser."""
         return EvidenceObjective.evaluate(self, theta, warm_start)
 
     def _normalizer_gradient(self, theta: Vector, estimate: NormalizerEstimate) -> Vector:
@@ -69,12 +73,18 @@ class NormalizedObjective(EvidenceObjective):
             [kernel.pullback(self.nodes, estimate.dK), np.full(likelihood.theta.size, estimate.dC)]
         )
 
-    def planned(self, theta: Vector, tol: float) -> NormalizedObjective:
+    @property
+    def cost(self) -> int:
+        """Draws and moves of one estimate of the normaliser."""
+        plan = None if self.normalizer is None else self.normalizer.annealing
+        return 0 if plan is None else plan.paths * (1 + plan.moves * (plan.temperatures - 1))
+
+    def planned(self, theta: Vector, tol: float, *, final: bool = False) -> NormalizedObjective:
         """Return the objective with as many draws as the tolerance (in nats) asks for at theta."""
         if self.normalizer is None or self.nodes is None:
             return self
         kernel, likelihood = self.model(theta)
-        normalizer, _ = planned(self.normalizer, kernel.gram(self.nodes), self.C_of(likelihood), tol)
+        normalizer = planned(self.normalizer, kernel.gram(self.nodes), self.C_of(likelihood), tol, final=final)
         return dataclasses.replace(self, normalizer=normalizer)
 
 
@@ -109,7 +119,8 @@ class ScaledObjective(NormalizedObjective):
         scale = float(self.C_of(self.likelihood) / np.exp(theta[0]))
         return scale * self.kernel.fix(), self.likelihood.with_theta(theta)
 
-    def _naive(self, theta: Vector, warm_start: Vector | None) -> Evaluation:
+    def naive(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
+        """Return the evaluation without the normaliser."""
         theta = np.asarray(theta, dtype=float)
         kernel, likelihood = self.model(theta)
         K = kernel.gram(self.X)
@@ -160,39 +171,73 @@ class EvidenceCurve:
         return 0 < int(np.argmax(self.log_evidence)) < self.C.size - 1
 
 
+    def peak(self) -> float:
+        """Return the C of the maximum, by a parabola through the highest point and its neighbours."""
+        v, x = self.log_evidence, np.log(self.C)
+        k = int(np.argmax(v))
+        if not self.interior:
+            return float(self.C[k])
+        left, right = (v[k] - v[k - 1]) / (x[k] - x[k - 1]), (v[k + 1] - v[k]) / (x[k + 1] - x[k])
+        middle = 0.5 * (x[k] + x[k - 1])
+        step = 0.5 * (x[k + 1] - x[k - 1])
+        return float(np.exp(middle + step * left / max(left - right, np.finfo(float).tiny)))
+
+
 def evidence_curve(objective: ScaledObjective, C: Vector) -> EvidenceCurve:
-    """Return the evidence on a grid of C; the machine is solved once."""
-    naive, values, errors = np.empty_like(C), np.zeros_like(C), np.zeros_like(C)
+    """Return the evidence on a grid of C; the machine is solved once, and one population of draws serves all C."""
+    naive = np.empty_like(C)
     latent: Vector | None = None
     for i, theta in enumerate(np.log(C)):
-        evidence = objective._naive(theta[None], latent).evidence
+        evidence = objective.naive(theta[None], latent).evidence
         naive[i], latent = evidence.value, evidence.latent
-        estimate = objective.normalization(theta[None])
-        if estimate is not None:
-            values[i], errors[i] = estimate.value, estimate.error
+    if objective.normalizer is None or objective.nodes is None:
+        return EvidenceCurve(np.asarray(C), naive, np.zeros_like(C), np.zeros_like(C))
+    C0 = objective.C_of(objective.likelihood)
+    values, errors = normalizer_path(objective.normalizer, objective.kernel.gram(objective.nodes), C0, C)
     return EvidenceCurve(np.asarray(C), naive, values, errors)
 
 
+#: Values of C per factor of e on which the evidence is first looked at.
+DENSITY = 8.0
+
+
+def maximize_over_C(objective: ScaledObjective) -> Maximum:  # noqa: N802
+    """Maximise over C alone, on a grid of its range."""
+    began = time.perf_counter()
+    low, high = objective.bounds[0]
+    curve = evidence_curve(objective, np.exp(np.linspace(low, high, 2 + int(DENSITY * (high - low)))))
+    theta = np.log([curve.peak()])
+    value = float(np.max(curve.log_evidence))
+    seconds = time.perf_counter() - began
+    record = StartRecord(objective.theta0, theta, value, curve.C.size, ClimbStatus.CONVERGED, seconds)
+    return Maximum(theta, value, None, ClimbStatus.CONVERGED, (record,))
+
+
 def maximize_normalized(
-    maximizer: Maximizer, objective: NormalizedObjective, starts: list[Vector], tol: float
+    maximizer: Maximizer, objective: NormalizedObjective, starts: Sequence[Vector], tol: float
 ) -> tuple[NormalizedObjective, Maximum]:
-    """Maximise with as many draws as ``tol`` nats ask for at the first start, and again if the end asks for more."""
-    objective = objective.planned(starts[0], tol)
-    history = ()
-    for _ in range(2):
-        scaled = isinstance(objective, ScaledObjective)
-        maximum = (maximizer.maximize if scaled else lambda o, s: maximize_untying(maximizer, o, s))(objective, starts)
-        history = history + maximum.history
+    """Maximise with as many draws as ``tol`` nats ask for at the first start, and again if the end asks for more.
+
+    Returns the objective with the draws for a final estimate, and the maximum.
+    """
+    if isinstance(objective, ScaledObjective):
+        maximum = maximize_over_C(objective)
+    else:
+        objective = objective.planned(starts[0], tol)
+        maximum = maximize_untying(maximizer, objective, starts)
         finer = objective.planned(maximum.theta, tol)
-        if finer.normalizer == objective.normalizer or _cost(finer) <= _cost(objective):
-            break
-        objective, starts = finer, [maximum.theta]
-    return objective, dataclasses.replace(maximum, history=history)
+        if finer.cost > objective.cost:
+            objective, first = finer, maximum
+            maximum = maximize_untying(maximizer, objective, [first.theta])
+            maximum = dataclasses.replace(maximum, history=first.history + maximum.history)
+    return objective.planned(maximum.theta, tol, final=True), maximum
 
 
-def _cost(objective: NormalizedObjective) -> int:
-    a = objective.normalizer.annealing if objective.normalizer is not None else None
-    return 0 if a is None else a.paths * (1 + a.moves * (a.temperatures - 1))
-
-
-__all__ = ["EvidenceCurve", "NormalizedObjective", "ScaledObjective", "evidence_curve", "maximize_normalized"]
+__all__ = [
+    "EvidenceCurve",
+    "NormalizedObjective",
+    "ScaledObjective",
+    "evidence_curve",
+    "maximize_normalized",
+    "maximize_over_C",
+]

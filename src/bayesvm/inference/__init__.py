@@ -4,6 +4,20 @@ from bayesvm.inference.base import Evidence, Inference, Posterior
 from bayesvm.inference.cavities import Marginals, leave_one_out
 from bayesvm.inference.ep import EP
 from bayesvm.inference.exact import Exact
+from bayesvm.inference.factor_analysed import FactorAnalysed
 from bayesvm.inference.laplace import Laplace
+from bayesvm.inference.variational import Variational, VariationalEvidence
 
-__all__ = ["EP", "Evidence", "Exact", "Inference", "Laplace", "Marginals", "Posterior", "leave_one_out"]
+__all__ = [
+    "EP",
+    "Evidence",
+    "Exact",
+    "FactorAnalysed",
+    "Inference",
+    "Laplace",
+    "Marginals",
+    "Posterior",
+    "Variational",
+    "VariationalEvidence",
+    "leave_one_out",
+]

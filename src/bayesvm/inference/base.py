@@ -18,11 +18,12 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import SignedFactor, SupportFactor
+from bayesvm.linalg.factor_covariance import CovarianceFactor
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
 
-#: What a posterior may carry: curvatures that are not negative, or (rarely) of either sign.
-Factor = SupportFactor | SignedFactor
+#: What a posterior may carry: curvatures that are not negative, or (rarely) of either sign, or a covariance of another form.
+Factor = SupportFactor | SignedFactor | CovarianceFactor
 
 
 @dataclasses.dataclass(frozen=True)

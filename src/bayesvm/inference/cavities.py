@@ -62,7 +62,7 @@ class Marginals:
     def of(cls, K: Matrix, alpha: Vector, factor: Factor, copies: Vector | float = 1.0) -> Marginals:
         """Compute them from the coefficients of all training points and the factor."""
         floor = FLOOR * float(np.max(np.diagonal(K)))
-        var, rest = _signed(K, factor) if isinstance(factor, SignedFactor) else _plain(K, factor)
+        var, rest = _variances(K, factor)
         rest = 1.0 + (rest - 1.0) / copies if np.any(copies != 1.0) else rest
         return cls(times(K, alpha), np.maximum(var, floor), alpha, rest, copies)
 
@@ -72,6 +72,16 @@ def leave_one_out(K: Matrix, posterior: Posterior, copies: Vector | float = 1.0)
     alpha = np.zeros(K.shape[0])
     alpha[posterior.support] = posterior.alpha
     return Marginals.of(K, alpha, posterior.factor, copies)
+
+
+def _variances(K: Matrix, factor: Factor) -> tuple[Vector, Vector]:
+    """Return the variances and 1 - v W of all points."""
+    if isinstance(factor, SignedFactor):
+        return _signed(K, factor)
+    if isinstance(factor, SupportFactor):
+        return _plain(K, factor)
+    var = np.diagonal(K) - factor.explained(K)
+    return var, 1.0 - var * factor.curvature
 
 
 def _plain(K: Matrix, factor: SupportFactor) -> tuple[Vector, Vector]:

@@ -28,6 +28,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.inference.base import Evidence, Factor, Inference, Posterior
@@ -39,6 +40,8 @@ from bayesvm.linalg import SignedFactor, SupportFactor
 from bayesvm.solvers.base import Status
 from bayesvm.solvers.newton import Newton, times
 from bayesvm.typing import Matrix, Vector
+
+Mask = NDArray[np.bool_]
 
 #: Residual below which sweeps are mixed.
 CONTRACTING = 0.5
@@ -90,11 +93,15 @@ class EP(Inference):
         Largest number of sweeps, each with one factorisation.
     drop : float
         Sites that change mean and variance by less than this, relative to the cavity, are left out of the factor.
+    prune : float
+        For :meth:`posterior` only: the weakest sites are left out for good once the fixed point is found, as many as together
+        move no mean by more than about this many standard deviations; the others are then fitted again.
     """
 
     tol: float = 1e-7
     max_iter: int = 200
     drop: float = 1e-8
+    prune: float = 0.0
 
     def check(self, likelihood: Likelihood) -> None:
         """Refuse nothing: every likelihood of this library has a tilted distribution with finite moments."""
@@ -119,20 +126,30 @@ class EP(Inference):
     ) -> tuple[Posterior, float, Status]:
         """Return posterior, log evidence and status without the derivatives of the evidence, at a lower cost."""
         sweep, status, _ = self._fixed_point(K, y, likelihood, warm_start)
+        frozen = _weakest(sweep, self.prune)
+        if np.any(frozen & (sweep.sites[0] != 0.0)):
+            sweep, status, _ = self._iterate(K, y, likelihood, np.where(frozen, 0.0, sweep.sites), frozen)
         return Posterior.of(sweep.marginals.alpha.copy(), sweep.factor), sum(_terms(sweep).values()), status
 
     def _fixed_point(
         self, K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None
     ) -> tuple[_Sweep, Status, int]:
         self.check(likelihood)
-        return self._iterate(K, y, likelihood, _start(K, y, likelihood, warm_start))
+        start = _start(K, y, likelihood, warm_start)
+        return self._iterate(K, y, likelihood, start, np.zeros(y.size, dtype=bool))
 
-    def _iterate(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix) -> tuple[_Sweep, Status, int]:
-        """Sweep until the moments match; return the last sweep, how it ended and how many there were."""
-        sweep = self._sweep(K, y, likelihood, sites)
+    def _iterate(
+        self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask
+    ) -> tuple[_Sweep, Status, int]:
+        """Sweep until the moments match; return the last sweep, how it ended and how many there were.
+
+        Sites that are ``frozen`` stay at zero.
+        """
+        sweep = self._sweep(K, y, likelihood, sites, frozen)
         best, since, step = sweep.residual, 0, 1.0
         mixer = AndersonMixer(DEPTH)
-        scale = np.stack([sweep.marginals.var, np.sqrt(sweep.marginals.var)])
+        # in units of the marginals; a point that occurs c times counts as c points with a c-th of its site each
+        scale = np.stack([sweep.marginals.var, np.sqrt(sweep.marginals.var)]) / np.sqrt(likelihood.copies)
         for n_iter in range(1, self.max_iter + 1):
             if sweep.residual <= self.tol:
                 return sweep, Status.CONVERGED, n_iter
@@ -143,7 +160,7 @@ class EP(Inference):
                 target = _admissible(mixed.reshape(2, -1) / scale, sweep, likelihood.traits.convex)
             else:
                 target = sweep.sites + step * (sweep.image - sweep.sites)
-            new = self._proper(K, y, likelihood, sweep, target)
+            new = self._proper(K, y, likelihood, sweep, target, frozen)
             if new.residual > 2.0 * sweep.residual or new.residual > CONTRACTING:
                 mixer.forget()
             if new.residual > sweep.residual:
@@ -155,18 +172,20 @@ class EP(Inference):
             sweep = new
         return sweep, Status.MAX_ITER, self.max_iter
 
-    def _proper(self, K: Matrix, y: Vector, likelihood: Likelihood, sweep: _Sweep, target: Matrix) -> _Sweep:
+    def _proper(
+        self, K: Matrix, y: Vector, likelihood: Likelihood, sweep: _Sweep, target: Matrix, frozen: Mask
+    ) -> _Sweep:
         """Return the sweep at the target, or nearer to the last one if negative precisions leave no posterior there."""
         for _ in range(20):
             try:
-                return self._sweep(K, y, likelihood, target)
+                return self._sweep(K, y, likelihood, target, frozen)
             except NotPositiveDefiniteError:
                 if np.all(target[0] >= 0.0):
                     raise
                 target = 0.5 * (target + sweep.sites)
         return sweep
 
-    def _sweep(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix) -> _Sweep:
+    def _sweep(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask) -> _Sweep:
         """Compute the posterior with the given sites and the sites that match its cavities."""
         tau, nu = sites
         factor: Factor = SupportFactor.of(K, tau) if np.all(tau >= 0.0) else SignedFactor.of(K, tau)
@@ -183,6 +202,7 @@ class EP(Inference):
         image = copies * np.stack([-tilted.bend / left, (tilted.slope - mean * tilted.bend) / left])
         least = np.where(tau == 0.0, REENTRY * self.drop, self.drop)  # what was dropped re-enters at a higher level
         weak = (np.abs(image[0]) * var < least) & (copies * np.abs(tilted.slope) * np.sqrt(var) < least)
+        weak |= frozen
         image[:, weak] = 0.0
         image[:, ~good] = sites[:, ~good]
         apart = np.abs(tilted.slope - alpha / copies) * var / np.sqrt(q.var)
@@ -210,6 +230,21 @@ def _admissible(target: Matrix, sweep: _Sweep, convex: bool) -> Matrix:
     """Return the mixed sites, with those that mixing made impossible replaced by their images."""
     bad = (target[0] < 0.0) & (convex | (sweep.image[0] >= 0.0)) | (sweep.image[0] == 0.0)
     return np.where(bad, sweep.image, target)
+
+
+def _weakest(sweep: _Sweep, budget: float) -> Mask:
+    """Return which sites may go: the weakest ones, whose effects on their own means add up to the budget at most.
+
+    Effects are per copy and are rounded before they are ranked, so that repeated rows and weighted rows are treated alike.
+    """
+    q = sweep.marginals
+    effect = np.abs(sweep.tilted.slope) * np.sqrt(q.cavity_var)
+    level = np.floor(64.0 * np.log2(np.maximum(effect, 1e-300)))
+    order = np.argsort(level, kind="stable")
+    total = np.cumsum((q.copies * effect)[order])
+    over = np.flatnonzero(total > budget)
+    cut = level[order][over[0]] if over.size else np.inf
+    return np.asarray(level < cut)
 
 
 def _terms(sweep: _Sweep) -> dict[str, float]:

@@ -14,14 +14,15 @@ parameterise it, and
 The expectations are those of :mod:`bayesvm.likelihoods.expectations`; they are smooth in m and v even where the loss has kinks, and so is the
 bound as a function of :math:`\theta`.
 
-*Steps.* With the natural parameters D and :math:`\nu = \alpha + D m`, the fixed-point step to :math:`D = E\ell''`,
+*Steps.* In the natural parameters D and :math:`\nu = \alpha + D m` the fixed-point step to :math:`D = E\ell''`,
 :math:`\nu = D m - E\ell'` is a natural-gradient step of length one; shorter steps along it decrease F if they are short enough, so the
-step is halved while F would rise. Once the steps contract they are mixed (:mod:`bayesvm.inference.mixing`), and a mixed step is taken only if F
-falls too.
+step is halved while F would rise. Near the optimum, where these steps merely contract, Newton steps
+(:mod:`bayesvm.inference.free_energy`) are tried first, and taken only if F falls too. So F never rises.
 
 *Negative precisions.* Where the loss is concave :math:`E\ell''` can be negative: the normalised hinge loss has a concave kink at margin -1.
 Such points have :math:`D_i < 0` at the optimum, which :class:`~bayesvm.linalg.signed.SignedFactor` handles; setting them to zero instead would
-loosen the bound and bend its gradient. F can then have several minima; a cold call tries several starts and keeps the lowest.
+loosen the bound and bend its gradient. F can then have several minima: if a cold call ends with a negative precision, it is repeated from
+the optima of other losses (the convex loss of the same machine, and this loss weakened), and the lowest minimum is kept.
 
 *Gradient.* F is stationary in m and V, so only its explicit derivatives remain:
 
@@ -36,27 +37,23 @@ import dataclasses
 import numpy as np
 
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.inference.base import Evidence, Factor, Inference, Posterior
-from bayesvm.inference.cavities import Marginals
-from bayesvm.inference.mixing import AndersonMixer
+from bayesvm.inference.base import Evidence, Inference, Posterior
+from bayesvm.inference.free_energy import Gaussian
 from bayesvm.likelihoods.base import Likelihood
-from bayesvm.likelihoods.expectations import Expected, require_finite
-from bayesvm.linalg import SignedFactor, SupportFactor
+from bayesvm.likelihoods.expectations import require_finite
 from bayesvm.solvers.base import Status
-from bayesvm.solvers.newton import times
 from bayesvm.typing import Matrix, Vector
 
-#: Residual below which steps are mixed, and how many earlier steps count.
-CONTRACTING = 0.5
-DEPTH = 4
+#: Residual below which Newton steps are tried.
+CLOSE = 0.5
 #: Shortest step.
 SHORTEST = 1e-6
 #: Rise of the free energy, relative to its size, that is put down to rounding.
-ROUNDING = 1e-13
-#: Bounds of two starts that differ by less, in nats, belong to the same optimum.
+ROUNDING = 1e-12
+#: Bounds that differ by less, in nats, belong to the same optimum.
 SAME = 1e-3
-#: Tolerance of a start before its free energy is compared with that of others.
-ROUGH = 1e-3
+#: Residual to which a further start is followed before it is compared with the first.
+ROUGH = 1e-2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,42 +63,15 @@ class VariationalEvidence(Evidence):
     Attributes
     ----------
     bounds : tuple of float
-        The bound that each inner start led to, roughly converged, in the order tried; a single entry after a warm start.
+        The bound that each inner start led to, in the order tried (roughly converged but for the one that was kept).
     """
 
     bounds: tuple[float, ...] = ()
 
     @property
     def multimodal(self) -> bool:
-        """Whether two inner starts ended at different optima."""
-        return max(self.bounds) - min(self.bounds) > SAME if self.bounds else False
-
-
-@dataclasses.dataclass(frozen=True)
-class _State:
-    """Everything that follows from given natural parameters.
-
-    Attributes
-    ----------
-    natural : array, shape (2, n)
-        D and nu.
-    factor, marginals, expected : Factor, Marginals, Expected
-        The Gaussian, and the expected losses under it.
-    energy : float
-        F.
-    image : array, shape (2, n)
-        Where a full step leads.
-    residual : float
-        Largest violation of the stationarity conditions, in units of the standard deviations.
-    """
-
-    natural: Matrix
-    factor: Factor
-    marginals: Marginals
-    expected: Expected
-    energy: float
-    image: Matrix
-    residual: float
+        """Whether inner starts ended at different optima."""
+        return max(self.bounds) - min(self.bounds) > SAME
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,15 +81,15 @@ class Variational(Inference):
     Parameters
     ----------
     tol : float
-        Violation of the stationarity conditions at which the optimum counts as found.
+        Violation of the stationarity conditions, in posterior standard deviations, at which the optimum counts as found.
     max_iter : int
         Largest number of factorisations per start.
     starts : int
-        Starts of a cold call if the loss is not convex (otherwise the optimum is unique and one start is made).
+        Largest number of starts of a cold call (one, if the loss is convex or no precision is negative).
     """
 
     tol: float = 1e-7
-    max_iter: int = 100
+    max_iter: int = 200
     starts: int = 2
 
     def check(self, likelihood: Likelihood) -> None:
@@ -129,121 +99,93 @@ class Variational(Inference):
     def infer(
         self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
     ) -> tuple[Posterior, VariationalEvidence]:
-        """Return posterior and bound; ``warm_start`` (2, n) holds D and nu of an earlier call."""
+        """Return posterior and bound; ``warm_start``, shape (2, n), holds D and nu of an earlier call."""
         self.check(likelihood)
-        state, spent, bounds = self._begin(K, y, likelihood, warm_start)
-        state, status, n_iter = self._descend(K, y, likelihood, state, self.tol)
-        q, M = state.marginals, state.factor.support
-        terms = _terms(state)
-        R = state.factor.matrix()
-        R *= 0.5
-        dK = np.outer(q.alpha, 0.5 * q.alpha)
-        if M.size == y.size:
-            dK -= R
-        else:
-            dK[np.ix_(M, M)] -= R
-        dphi = -np.sum(likelihood.expected_theta(y, q.mean, q.var), axis=1)
-        posterior = Posterior.of(q.alpha.copy(), state.factor)
-        rows, n_iter = np.arange(y.size), n_iter + spent
-        value = sum(terms.values())
-        latent = state.natural
-        bounds = bounds or (value,)
-        return posterior, VariationalEvidence(value, terms, rows, dK, dphi, status, latent, n_iter, bounds)
+        cold = warm_start is None or warm_start.shape != (2, y.size)
+        begin = np.zeros((2, y.size)) if cold or warm_start is None else warm_start
+        q, status, n_iter = self._descend(K, y, likelihood, begin, self.tol)
+        bounds = [-q.energy]
+        if cold and not likelihood.traits.convex and np.any(q.natural[0] < 0.0):
+            for start in self._others(K, y, likelihood):
+                other, _, spent = self._descend(K, y, likelihood, start, ROUGH)
+                n_iter += spent
+                bounds.append(-other.energy)
+                if other.energy < q.energy - SAME:
+                    q, status, spent = self._descend(K, y, likelihood, other.natural, self.tol)
+                    n_iter += spent
+                    bounds[-1] = -q.energy
+        return _result(y, likelihood, q, status, n_iter, tuple(bounds))
 
-    # -- starts -------------------------------------------------------------------------------------------------------
-    def _begin(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None
-    ) -> tuple[_State, int, tuple[float, ...]]:
-        """Return the state to descend from, the factorisations spent on finding it, and the bounds compared."""
-        zero = np.zeros((2, y.size))
-        if warm_start is not None and warm_start.shape == zero.shape:
-            try:
-                return _state(K, y, likelihood, warm_start), 0, ()
-            except NotPositiveDefiniteError:  # negative precisions that the new Gram matrix does not bear
-                return _state(K, y, likelihood, np.maximum(warm_start, [[0.0], [-np.inf]])), 1, ()
-        if likelihood.traits.convex or self.starts == 1:
-            return _state(K, y, likelihood, zero), 0, ()
-        found, spent = [], 0
-        for start in _starts(zero, y, likelihood)[: self.starts]:
-            for loss in (likelihood.machine, likelihood):
-                state, _, n_iter = self._descend(K, y, loss, _state(K, y, loss, start), ROUGH)
-                start = state.natural
-                spent += n_iter
-            found.append(state)
-        best = min(found, key=lambda state: state.energy)
-        return best, spent, tuple(-state.energy for state in found)
+    def _others(self, K: Matrix, y: Vector, likelihood: Likelihood) -> list[Matrix]:
+        """Return further starts: the optimum of the machine's convex loss, then labels pulled hard to either side."""
+        convex, _, _ = self._descend(K, y, likelihood.machine, np.zeros((2, y.size)), ROUGH)
+        pull = -likelihood.derivatives(y, np.zeros_like(y)).gradient
+        far = [np.stack([np.full_like(y, 0.1), size * pull]) for size in (10.0, 0.1, 100.0, 1.0)]
+        return [convex.natural, *far][: max(0, self.starts - 1)]
 
-    # -- steps --------------------------------------------------------------------------------------------------------
     def _descend(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, state: _State, tol: float
-    ) -> tuple[_State, Status, int]:
-        """Take steps that lower the free energy until it is stationary; return the state, how it ended, and the cost."""
-        mixer, step, n_iter = AndersonMixer(DEPTH), 1.0, 1
-        scale = np.stack([state.marginals.var, np.sqrt(state.marginals.var)])
-        while state.residual > tol:
+        self, K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix, tol: float
+    ) -> tuple[Gaussian, Status, int]:
+        """Take steps that lower the free energy until it is stationary; return the Gaussian, how it ended, and the cost."""
+        q = _first(K, y, likelihood, natural)
+        step, n_iter = 1.0, 1
+        while q.residual > tol:
             if n_iter >= self.max_iter:
-                return state, Status.MAX_ITER, n_iter
+                return q, Status.MAX_ITER, n_iter
             new = None
-            if state.residual < CONTRACTING and step == 1.0:
-                mixed = mixer.next((scale * state.natural).ravel(), (scale * state.image).ravel(), 1.0)
-                new = _lower(K, y, likelihood, state, mixed.reshape(2, -1) / scale)
+            if q.residual < CLOSE:
+                new = _lower(K, y, likelihood, q, q.newton(K, convex=likelihood.traits.convex))
                 n_iter += 1
             if new is None:
-                mixer.forget()
-                new = _lower(K, y, likelihood, state, state.natural + step * (state.image - state.natural))
+                new = _lower(K, y, likelihood, q, q.natural + step * (q.image - q.natural))
                 n_iter += 1
                 step = min(1.0, 2.0 * step) if new is not None else 0.5 * step
             if new is not None:
-                state = new
+                q = new
             elif step < SHORTEST:
-                return state, Status.STALLED, n_iter
-        return state, Status.CONVERGED, n_iter
+                return q, Status.STALLED, n_iter
+        return q, Status.CONVERGED, n_iter
 
 
-def _starts(zero: Matrix, y: Vector, likelihood: Likelihood) -> list[Matrix]:
-    return [zero]
-
-
-def _lower(K: Matrix, y: Vector, likelihood: Likelihood, state: _State, natural: Matrix) -> _State | None:
-    """Return the state with the given parameters if its free energy is not higher, up to rounding."""
+def _first(K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix) -> Gaussian:
+    """Return the Gaussian to start from; negative precisions that the Gram matrix does not bear are set to zero."""
     try:
-        new = _state(K, y, likelihood, natural)
+        return Gaussian.of(K, y, likelihood, natural)
+    except NotPositiveDefiniteError:
+        if np.all(natural[0] >= 0.0):
+            raise
+        return Gaussian.of(K, y, likelihood, np.stack([np.maximum(natural[0], 0.0), natural[1]]))
+
+
+def _lower(K: Matrix, y: Vector, likelihood: Likelihood, q: Gaussian, natural: Matrix) -> Gaussian | None:
+    """Return the Gaussian with the given parameters if its free energy is not higher, up to rounding."""
+    try:
+        new = Gaussian.of(K, y, likelihood, natural)
     except NotPositiveDefiniteError:
         if np.all(natural[0] >= 0.0):
             raise
         return None
-    allowed = ROUNDING * (1.0 + abs(state.energy)) * (100.0 if new.residual < state.residual else 1.0)
-    return new if new.energy <= state.energy + allowed else None
+    rounding = ROUNDING * (1.0 + abs(q.energy))
+    if new.residual < q.residual:
+        return new if new.energy <= q.energy + rounding else None
+    return new if new.energy < q.energy - rounding else None
 
 
-def _state(K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix) -> _State:
-    """Compute the Gaussian with the given natural parameters, and what its free energy and next step need."""
-    D, nu = natural
-    factor: Factor = SupportFactor.of(K, D) if np.all(D >= 0.0) else SignedFactor.of(K, D)
-    M = factor.support
-    alpha = nu.copy()
-    alpha[M] -= factor.apply(times(K, nu)[M])
-    q = Marginals.of(K, alpha, factor)
-    e = likelihood.expected(y, q.mean, q.var)
-    energy = float(
-        np.sum(e.loss) + 0.5 * (alpha @ q.mean) - 0.5 * np.sum(1.0 - q.rest) + 0.5 * factor.log_det()
-    )
-    image = np.stack([e.curvature, e.curvature * q.mean - e.gradient])
-    apart = np.abs(e.gradient + alpha) * np.sqrt(q.var)
-    wider = np.abs(e.curvature - D) * q.var
-    residual = float(np.max(np.maximum(apart, wider), initial=0.0))
-    return _State(natural, factor, q, e, energy, image, residual)
-
-
-def _terms(state: _State) -> dict[str, float]:
-    """Return the summands of the bound."""
-    q = state.marginals
-    return {
-        "loss": -float(np.sum(state.expected.loss)),
-        "mean": -0.5 * float(q.alpha @ q.mean),
-        "spread": 0.5 * float(np.sum(1.0 - q.rest)),
-        "determinant": -0.5 * state.factor.log_det(),
-    }
+def _result(
+    y: Vector, likelihood: Likelihood, q: Gaussian, status: Status, n_iter: int, bounds: tuple[float, ...]
+) -> tuple[Posterior, VariationalEvidence]:
+    """Return posterior and bound with its cotangents."""
+    M = q.factor.support
+    dK = np.outer(q.alpha, 0.5 * q.alpha)
+    if M.size == y.size:
+        dK -= 0.5 * q.R
+    else:
+        dK[np.ix_(M, M)] -= 0.5 * q.R
+    dphi = -np.sum(likelihood.expected_theta(y, q.mean, q.var), axis=1)
+    terms = q.terms
+    rows = np.arange(y.size)
+    evidence = VariationalEvidence(sum(terms.values()), terms, rows, dK, dphi, status, q.natural, n_iter, bounds)
+    return Posterior.of(q.alpha.copy(), q.factor), evidence
 
 
 __all__ = ["Variational", "VariationalEvidence"]

@@ -79,7 +79,7 @@ class Cholesky:
         return symmetric(inverse)
 
     def inverse_diagonal(self) -> Vector:
-        r"""Return the diagonal of :math:`A^{-1}`: squared norms of the columns of :math:`L^{-1}`, half the cost of the inverse."""
+        r"""Return the diagonal of :math:`A^{-1}`: squared norms of the columns of :math:`L^{-1}`, at half its cost."""
         n = self.L.shape[0]
         if n == 0:
             return np.zeros(0)

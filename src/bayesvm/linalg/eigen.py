@@ -102,8 +102,8 @@ def leading_pairs(
 ) -> LeadingPairs:
     r"""Return the k leading eigenpairs by randomised subspace iteration.
 
-    A random start of k + k/10 + 10 columns is multiplied with G and orthonormalised until the residual of the kept pairs is below
-    ``tol`` times the largest eigenvalue, or ``max_passes`` products have been spent; the residual is reported.
+    A random start of k + k/10 + 10 columns is multiplied with G and orthonormalised until the residual of the kept
+    pairs is below ``tol`` times the largest eigenvalue, or ``max_passes`` products have been spent; the residual is reported.
 
     Parameters
     ----------

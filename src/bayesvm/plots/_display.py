@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -34,7 +34,7 @@ class Display:
     ax_: Any
     figure_: Any
 
-    def _drawn(self, ax: Any) -> Any:
+    def _drawn(self, ax: Any) -> Self:
         self.ax_ = ax
         self.figure_ = np.ravel(ax)[0].figure if isinstance(ax, np.ndarray) else ax.figure
         return self

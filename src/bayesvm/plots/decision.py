@@ -115,7 +115,12 @@ class DecisionSurfaceDisplay(Display):
     def _lines(self, ax: Any) -> None:
         if len(self.classes) == 2:
             lines = ax.contour(
-                self.first, self.second, self.proba[:, :, 1], levels=[0.1, 0.5, 0.9], colors="black", linewidths=[0.8, 2, 0.8]
+                self.first,
+                self.second,
+                self.proba[:, :, 1],
+                levels=[0.1, 0.5, 0.9],
+                colors="black",
+                linewidths=[0.8, 2, 0.8],
             )
             ax.clabel(lines, fmt="%.1f", fontsize=8)
             if self.latent is not None:

@@ -40,8 +40,15 @@ class LatentFunctionDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, feature: int = 0, confidence: float = 0.95, grid: int = 200, ax: Any =
-        None
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        feature: int = 0,
+        confidence: float = 0.95,
+        grid: int = 200,
+        ax: Any = None,
     ) -> Self:
         """Draw a fitted machine with its training points.
 

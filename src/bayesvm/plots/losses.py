@@ -30,8 +30,11 @@ class LossDisplay(Display):
 
     @classmethod
     def from_likelihoods(
-        cls, likelihoods: Likelihood | Sequence[Likelihood], *, limits: tuple[float, float] = (-3.0, 3.0), ax: Any =
-        None
+        cls,
+        likelihoods: Likelihood | Sequence[Likelihood],
+        *,
+        limits: tuple[float, float] = (-3.0, 3.0),
+        ax: Any = None,
     ) -> Self:
         """Draw the losses of one or several likelihoods between two limits of the margin or residual."""
         return cls(_checked(likelihoods, Likelihood), np.linspace(*limits, 601)).plot(ax)
@@ -65,8 +68,11 @@ class NoiseDensityDisplay(Display):
 
     @classmethod
     def from_likelihoods(
-        cls, likelihoods: Regression | Sequence[Regression], *, limits: tuple[float, float] = (-3.0, 3.0), ax: Any =
-        None
+        cls,
+        likelihoods: Regression | Sequence[Regression],
+        *,
+        limits: tuple[float, float] = (-3.0, 3.0),
+        ax: Any = None,
     ) -> Self:
         """Draw the densities of one or several regression likelihoods between two limits of the residual."""
         return cls(_checked(likelihoods, Regression), np.linspace(*limits, 601)).plot(ax)

@@ -49,7 +49,9 @@ class RelevanceDisplay(Display):
         places = np.arange(len(names))[::-1]
         ax.barh(places, values, color=COLOURS[0], edgecolor="black", linewidth=0.6)
         ax.set_yticks(places, names)
-        ax.set(xlabel="relevance (inverse squared length scale of the standardised feature)", title="Relevance of features")
+        ax.set(
+            xlabel="relevance (inverse squared length scale of the standardised feature)", title="Relevance of features"
+        )
         return self._drawn(ax)
 
 

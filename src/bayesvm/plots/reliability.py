@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import beta
 
 from bayesvm.plots._display import COLOURS, Display, machine_of, need, new_axes
-from bayesvm.typing import Vector
+from bayesvm.typing import Indices, Vector
 
 
 @dataclasses.dataclass
@@ -30,7 +30,7 @@ class ReliabilityDisplay(Display):
 
     predicted: Vector
     observed: Vector
-    counts: Vector
+    counts: Indices
     lower: Vector
     upper: Vector
     label: str
@@ -82,7 +82,7 @@ class ReliabilityDisplay(Display):
         hits = np.bincount(bins, weights=outcome, minlength=n_bins)[used]
         sums = np.bincount(bins, weights=probability, minlength=n_bins)[used]
         n = counts[used]
-        lower, upper = (beta.ppf(q, hits + 0.5, n - hits + 0.5) for q in (0.025, 0.975))
+        lower, upper = (np.asarray(beta.ppf(q, hits + 0.5, n - hits + 0.5)) for q in (0.025, 0.975))
         return cls(sums / n, hits / n, n, lower, upper, label).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -91,13 +91,22 @@ class ReliabilityDisplay(Display):
         ax.plot([0, 1], [0, 1], color="black", linestyle=":", linewidth=1, label="perfect")
         bars = np.abs(np.vstack([self.lower, self.upper]) - self.observed)
         ax.errorbar(
-            self.predicted, self.observed, yerr=bars, fmt="o-", color=COLOURS[0], capsize=3, label="observed, 95 % interval"
+            self.predicted,
+            self.observed,
+            yerr=bars,
+            fmt="o-",
+            color=COLOURS[0],
+            capsize=3,
+            label="observed, 95 % interval",
         )
         counts = ax.inset_axes([0.0, 0.0, 1.0, 0.16], sharex=ax)
         counts.bar(self.predicted, self.counts, width=0.05, color="0.6", edgecolor="black", linewidth=0.5)
         counts.axis("off")
         ax.set(
-            xlim=(0, 1), ylim=(-0.02, 1.02), xlabel=f"predicted probability of {self.label}", ylabel="observed frequency"
+            xlim=(0, 1),
+            ylim=(-0.02, 1.02),
+            xlabel=f"predicted probability of {self.label}",
+            ylabel="observed frequency",
         )
         ax.set_title("Reliability (bars: number of predictions)")
         ax.legend(fontsize=8, loc="upper left")

@@ -63,7 +63,9 @@ class ResidualsDisplay(Display):
         """Draw the residuals of given predictions and intervals."""
         y, predicted, lower, upper = (np.asarray(a, dtype=float) for a in (y, predicted, lower, upper))
         if not (y.shape == predicted.shape == lower.shape == upper.shape) or y.ndim != 1:
-            raise ValueError(f"from_predictions: expected vectors of one length, found shapes {y.shape}, {predicted.shape}")
+            raise ValueError(
+                f"from_predictions: expected vectors of one length, found shapes {y.shape}, {predicted.shape}"
+            )
         return cls(predicted, y - predicted, predicted - lower, upper - predicted, confidence).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -71,14 +73,22 @@ class ResidualsDisplay(Display):
         ax = new_axes(ax)
         order = np.argsort(self.predicted, kind="stable")
         x = self.predicted[order]
-        ax.vlines(x, -self.below[order], self.above[order], color="0.8", linewidth=2, label=f"{self.confidence:.0%} interval")
+        ax.vlines(
+            x, -self.below[order], self.above[order], color="0.8", linewidth=2, label=f"{self.confidence:.0%} interval"
+        )
         inside = (self.residual >= -self.below) & (self.residual <= self.above)
         for rows, marker, colour, label in (
             (inside, "o", COLOURS[0], "inside"),
             (~inside, "X", COLOURS[6], "outside"),
         ):
             ax.plot(
-                self.predicted[rows], self.residual[rows], linestyle="none", marker=marker, color=colour, markersize=4, label=label
+                self.predicted[rows],
+                self.residual[rows],
+                linestyle="none",
+                marker=marker,
+                color=colour,
+                markersize=4,
+                label=label,
             )
         ax.axhline(0.0, color="black", linewidth=0.8)
         ax.set(xlabel="prediction", ylabel="target minus prediction", title=f"Residuals ({self.coverage:.0%} inside)")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesvm.persistence.container import write_atomically
+from bayesvm.report.performance import SHARES
 from bayesvm.report.pictures import evidence_picture, performance_picture, relevance_picture
 
 
@@ -19,7 +20,11 @@ def write_report(path: str | os.PathLike[str], facts: Mapping[str, Any], **optio
 
 
 def render(
-    facts: Mapping[str, Any], *, title: str | None = None, model: str = "model.bvm", test: Mapping[str, Any] | None = None
+    facts: Mapping[str, Any],
+    *,
+    title: str | None = None,
+    model: str = "model.bvm",
+    test: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the report as one HTML page that loads nothing from elsewhere.
 
@@ -47,7 +52,7 @@ def render(
         ("warnings", "Warnings", _warnings(facts["warnings"])),
         ("load", "How to use the model", _loading(facts, model)),
     ]
-    links = "".join(f'<a href="#{key}">{_text(name)}</a>' for key, name, _ in parts)
+    links = " ".join(f'<a href="#{key}">{_text(name)}</a>' for key, name, _ in parts)
     sections = "".join(f'<section id="{key}"><h2>{_text(name)}</h2>{body}</section>' for key, name, body in parts)
     style = files("bayesvm.report").joinpath("style.css").read_text(encoding="utf-8")
     return (
@@ -64,15 +69,28 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    return "–" if value is None else f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e9 else f"{value:.4g}"
+    return (
+        "–" if value is None else f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e9 else f"{value:.4g}"
+    )
+
+
+def _value(name: str, value: Any) -> str:
+    """Return the value of a figure; shares are shown as percentages."""
+    return f"{value:.1%}" if value is not None and name in SHARES else _number(value)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    cells = "".join(f"<th>{_text(cell)}</th>" for cell in head)
+    numeric = [bool(rows) and (isinstance(c, int | float) or c is None) for c in (rows[0] if rows else head)]
+    cells = "".join(
+        f'<th class="number">{_text(c)}</th>' if is_number else f"<th>{_text(c)}</th>"
+        for c, is_number in zip(head, numeric)
+    )
     body = "".join(
         "<tr>"
         + "".join(
-            f'<td class="number">{_number(c)}</td>' if isinstance(c, int | float) or c is None else f"<td>{_text(c)}</td>"
+            f'<td class="number">{_number(c)}</td>'
+            if isinstance(c, int | float) or c is None
+            else f"<td>{_text(c)}</td>"
             for c in row
         )
         + "</tr>"
@@ -84,13 +102,17 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 def _tiles(facts: Mapping[str, Any], test: Mapping[str, Any] | None) -> str:
     performance = test or facts["performance"]
     name, value, lower, upper, _ = performance["figures"][0]
-    tiles = [(_number(value), f"{name}, {performance['source']} ({_number(lower)} to {_number(upper)})")]
+    tiles = [(_value(name, value), f"{name}, {performance['source']} ({_value(name, lower)} to {_value(name, upper)})")]
     if facts["log_evidence"] is not None:
         tiles.append((f"{facts['log_evidence']:.2f}", "log evidence [nats]"))
     if facts["support"] is not None:
         tiles.append((_number(facts["support"]["vectors"]), f"support vectors of {facts['support']['rows']} rows"))
     tiles.append(("yes" if facts["converged"] else "no", "converged"))
-    return '<div class="tiles">' + "".join(f'<div class="tile"><b>{_text(a)}</b><span>{_text(b)}</span></div>' for a, b in tiles) + "</div>"
+    return (
+        '<div class="tiles">'
+        + "".join(f'<div class="tile"><b>{_text(a)}</b><span>{_text(b)}</span></div>' for a, b in tiles)
+        + "</div>"
+    )
 
 
 def _data(data: Mapping[str, Any]) -> str:
@@ -130,7 +152,10 @@ def _performance(own: Mapping[str, Any], test: Mapping[str, Any] | None) -> str:
     text = ""
     for performance in [test, own]:
         if performance is not None:
-            rows = [[n, v, f"{_number(a)} to {_number(b)}", meaning] for n, v, a, b, meaning in performance["figures"]]
+            rows = [
+                [n, _value(n, v), f"{_value(n, a)} to {_value(n, b)}", meaning]
+                for n, v, a, b, meaning in performance["figures"]
+            ]
             text += f"<p>On {performance['n']} rows, {_text(performance['source'])}:</p>"
             text += _table(["figure", "value", "95 % interval", "meaning"], rows)
     return text
@@ -146,7 +171,10 @@ def _calibration(facts: Mapping[str, Any], test: Mapping[str, Any] | None) -> tu
     performance = test or facts["performance"]
     picture = performance_picture(performance) or "<p>This machine gives no probabilities.</p>"
     if facts["task"] == "classification":
-        return "Calibration", f"<p>Do events that are given 70 % happen in 70 % of the cases? Source: {_text(performance['source'])}.</p>{picture}"
+        return (
+            "Calibration",
+            f"<p>Do events of 70 % happen in 70 % of the cases? Source: {_text(performance['source'])}.</p>{picture}",
+        )
     return "Residuals and intervals", f"<p>Source: {_text(performance['source'])}.</p>{picture}"
 
 

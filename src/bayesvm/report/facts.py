@@ -1,4 +1,4 @@
-"""What is known right after fitting, as plain data: it is stored with the model, so that a report needs no training data later."""
+"""What is known right after fitting, as plain data, stored with the model: a report needs no training data later."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ LISTED = 10
 
 
 def collect_facts(
-    estimator: Any, X: Any, y: Any, *, target: str = "y", preparation: Sequence[str] = (), rows: Sequence[int] | None = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    target: str = "y",
+    preparation: Sequence[str] = (),
+    rows: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """Return the facts of a report as JSON values.
 
@@ -45,7 +51,7 @@ def collect_facts(
     y = np.asarray(y)
     numbers = np.arange(1, len(y) + 1) if rows is None else np.asarray(rows)
     performance = _own_performance(estimator, machine, X, y)
-    facts = {
+    facts: dict[str, Any] = {
         "estimator": type(machine).__name__,
         "task": "classification" if is_classifier(machine) else "regression",
         "data": _data(machine, y, target, preparation),
@@ -163,7 +169,7 @@ def _warnings(machine: Any, facts: Mapping[str, Any]) -> list[str]:
         values = [record.value for record in history if np.isfinite(record.value)]
         if any(record.status is ClimbStatus.INTERRUPTED for record in history):
             found.append("The search was interrupted; the model is the best that had been found until then.")
-        if len(values) > 1 and sum(value > max(values) - 0.5 for value in values) == 1:
+        if len(values) > 1 and facts["relevance"] is None and sum(value > max(values) - 0.5 for value in values) == 1:
             found.append("Only one start reached the highest evidence; more starts may find a better optimum.")
     found += [
         f"{row['name']} ended at a bound of its range." for row in facts["hyperparameters"] if row.get("at_bound")

@@ -13,6 +13,10 @@ from sklearn.pipeline import Pipeline
 
 from bayesvm.typing import Vector
 
+ERROR, COVERAGE = "error rate", "targets inside their 95 % interval"
+#: Figures that are shares of rows.
+SHARES = (ERROR, COVERAGE)
+
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
@@ -59,7 +63,7 @@ def measure(estimator: Any, X: Any, y: Any, source: str) -> Performance:
     if is_classifier(estimator):
         classes = np.asarray(estimator.classes_)
         if not hasattr(estimator, "predict_proba"):
-            return Performance(source, len(y), (_share("error rate", np.asarray(estimator.predict(X)) != y),))
+            return Performance(source, len(y), (_share(ERROR, np.asarray(estimator.predict(X)) != y),))
         return of_probabilities(np.asarray(estimator.predict_proba(X)), y, classes, source)
     return _of_regressor(estimator, X, np.asarray(y, dtype=float), source)
 
@@ -74,7 +78,7 @@ def of_probabilities(proba: Any, y: Any, classes: Any, source: str) -> Performan
     indicator = (np.arange(len(classes)) == codes[:, None]).astype(float)
     surprise = -np.log(np.maximum(own, np.finfo(float).tiny))
     figures = (
-        _share("error rate", classes[top] != y),
+        _share(ERROR, classes[top] != y),
         _mean("negative log-likelihood [nats]", surprise, "mean surprise at the true class; smaller is better"),
         _mean("Brier score", ((proba - indicator) ** 2).sum(axis=1), "mean squared error of the probabilities"),
     )
@@ -88,9 +92,10 @@ def of_probabilities(proba: Any, y: Any, classes: Any, source: str) -> Performan
 def _of_regressor(estimator: Any, X: Any, y: Vector, source: str) -> Performance:
     predicted = np.asarray(estimator.predict(X), dtype=float)
     residual = y - predicted
-    rmse = _mean("root mean squared error", residual**2, "typical size of an error, in the units of the target")
+    squares = _mean("root mean squared error", residual**2, "typical size of an error, in the units of the target")
+    roots = [float(np.sqrt(max(value, 0.0))) for value in (squares.value, squares.lower, squares.upper)]
     figures = [
-        dataclasses.replace(rmse, **{k: float(np.sqrt(max(getattr(rmse, k), 0.0))) for k in ("value", "lower", "upper")}),
+        Figure(squares.name, roots[0], roots[1], roots[2], squares.meaning),
         _mean("mean absolute error", np.abs(residual), "in the units of the target"),
     ]
     ends = None
@@ -100,7 +105,7 @@ def _of_regressor(estimator: Any, X: Any, y: Vector, source: str) -> Performance
     if hasattr(machine, "predict_interval"):
         lower, upper = (np.asarray(end) for end in machine.predict_interval(inputs, 0.95))
         inside = (y >= lower) & (y <= upper)
-        figures.append(_share("targets inside their 95 % interval", inside))
+        figures.append(_share(COVERAGE, inside))
         ends = (y, predicted, lower, upper)
     if hasattr(machine, "log_density"):
         surprise = -np.asarray(machine.log_density(inputs, y))
@@ -123,4 +128,4 @@ def _mean(name: str, values: Vector, meaning: str) -> Figure:
     return Figure(name, mean, mean - half, mean + half, meaning)
 
 
-__all__ = ["Figure", "Performance", "measure", "of_probabilities"]
+__all__ = ["SHARES", "Figure", "Performance", "measure", "of_probabilities"]

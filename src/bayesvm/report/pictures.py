@@ -46,7 +46,9 @@ def performance_picture(performance: Mapping[str, Any]) -> str:
             "Observed frequency against predicted probability",
         )
     if performance.get("residuals"):
-        return _png(lambda ax: ResidualsDisplay.from_predictions(*performance["residuals"], ax=ax), "Residuals with intervals")
+        return _png(
+            lambda ax: ResidualsDisplay.from_predictions(*performance["residuals"], ax=ax), "Residuals with intervals"
+        )
     return ""
 
 

@@ -1,8 +1,8 @@
 r"""The mode by a working-set method on the dual problem.
 
-Newton's method factors a matrix of the size of the support; the working-set method (:mod:`bayesvm.solvers.working_set`) moves two
-coefficients at a time and needs no factor at all. At the optimum :math:`f = K\alpha` and :math:`\alpha_i \in -\partial\ell_i(f_i)`
-(Chu2003 (15), Thesis (4.26)).
+Newton's method factors a matrix of the size of the support; the working-set method (:mod:`bayesvm.solvers.working_set`)
+moves two coefficients at a time and needs no factor at all. At the optimum :math:`f = K\alpha` and
+:math:`\alpha_i \in -\partial\ell_i(f_i)` (Chu2003 (15), Thesis (4.26)).
 """
 
 from __future__ import annotations

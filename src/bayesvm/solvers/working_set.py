@@ -4,8 +4,8 @@ r"""The dual problem of a support vector machine, solved by a working-set method
 
 with the :math:`h_i` of a :class:`~bayesvm.likelihoods.dual.Dual`. The equality constraint belongs to machines with a bias
 :math:`f = K a + b`; the Gaussian process machines have none. With :math:`D^\pm = K a + h'(a^\pm)` a point is optimal if
-:math:`\max_i D_i^- \le \min_i D_i^+` (Thesis (C.7), (C.18)), or without the constraint :math:`D_i^- \le 0 \le D_i^+` for every i
-(Thesis (4.33), Chu2003 (27)). The *gap* by which this fails is what ``tol`` bounds.
+:math:`\max_i D_i^- \le \min_i D_i^+` (Thesis (C.7), (C.18)), or without the constraint :math:`D_i^- \le 0 \le D_i^+` for
+every i (Thesis (4.33), (5.31)). The *gap* by which this fails is what ``tol`` bounds.
 
 The work is native (``_core._smo``); it is done in slices of a fraction of a second, between which Python runs: signals are
 served, progress is reported, other threads can ask it to stop.
@@ -152,9 +152,14 @@ class WorkingSet:
     def start(self, columns: _smo.Columns, dual: Dual, *, equality: bool, start: Vector | None = None) -> Run:
         """Return a run from the feasible point ``start`` (zero if None)."""
         begin = np.zeros_like(dual.target) if start is None else np.clip(start, dual.lower, dual.upper)
-        arrays = (np.ascontiguousarray(a, dtype=float) for a in dataclasses.astuple(dual))
-        options = (equality, self.shrink, self.tol, self.max_iter, self.cache_bytes)
-        return Run(_smo.Solver(columns, *arrays, begin, *options), self.tol)
+        target, kink, bend, weight, lower, upper = (
+            np.ascontiguousarray(getattr(dual, f.name), dtype=float) for f in dataclasses.fields(dual)
+        )
+        solver = _smo.Solver(
+            columns, target, kink, bend, weight, lower, upper, begin,
+            equality=equality, shrink=self.shrink, tol=self.tol, max_iter=self.max_iter, cache_bytes=self.cache_bytes,
+        )  # fmt: skip
+        return Run(solver, self.tol)
 
 
 __all__ = ["DualResult", "Run", "Tick", "WorkingSet"]

@@ -26,13 +26,13 @@ class Table:
         Per name an array: float64 with nan for gaps, or object with text and None for gaps.
     source : str
         Where the data came from, for messages.
-    first_row : int
-        Number of the first row in the source (2 below a header line), for messages.
+    numbers : array of int, optional
+        Numbers of the rows in the source, for messages; from 1 if None.
     """
 
     columns: Mapping[str, np.ndarray]
     source: str = "the data"
-    first_row: int = 1
+    numbers: np.ndarray | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,7 +44,16 @@ class Table:
 
     def where(self, row: int, name: str) -> str:
         """Return the place of an entry in words."""
-        return f"{self.source}, row {self.first_row + row}, column {name!r}"
+        return f"{self.source}, row {self.number(row)}, column {name!r}"
+
+    def number(self, row: int) -> int:
+        """Return the number that a row has in the source."""
+        return row + 1 if self.numbers is None else int(self.numbers[row])
+
+    def take(self, rows: Any) -> Table:
+        """Return some of the rows."""
+        numbers = np.array([self.number(i) for i in np.arange(len(self))[rows]])
+        return Table({name: column[rows] for name, column in self.columns.items()}, self.source, numbers)
 
     def without(self, names: Sequence[str]) -> Table:
         """Return the table without some of its columns."""

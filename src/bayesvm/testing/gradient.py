@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from bayesvm.hyper.maximize import StartRecord
 from bayesvm.testing.differences import five_point, relative_error
 from bayesvm.typing import Vector
 
@@ -73,7 +74,8 @@ def check_gradient(estimator: Any, X: Any, y: Any, theta: Any = None, step: floa
     """
     fitted = clone(estimator).set_params(optimizer=None).fit(X, y)
     if theta is None:
-        theta = fitted._machines[0].theta
+        first = fitted.history_[0]
+        theta = (first if isinstance(first, StartRecord) else first[0]).end
     theta = np.asarray(theta, dtype=float)
     _, analytic = fitted.log_evidence(theta, gradient=True)
     numeric = five_point(lambda t: fitted.log_evidence(t), theta, step).reshape(theta.shape)

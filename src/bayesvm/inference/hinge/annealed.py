@@ -93,7 +93,7 @@ class Annealing:
             if _effective(log_w) < self.resample * s:
                 log_mean += float(logsumexp(log_w)) - np.log(s)
                 variance += 1.0 / _effective(log_w) - 1.0 / s
-                chosen = _systematic(log_w, own.uniform())
+                chosen = systematic(log_w, own.uniform())
                 f, value, log_w = f[:, chosen], value[chosen], np.zeros(s)
             for _ in range(self.moves):
                 f, value = elliptical_step(f, value, L @ own.standard_normal((n, s)), log_factor, float(t[k]), own)
@@ -108,7 +108,7 @@ def _effective(log_w: Vector) -> float:
     return float(np.sum(w) ** 2 / (w @ w))
 
 
-def _systematic(log_w: Vector, uniform: float) -> Indices:
+def systematic(log_w: Vector, uniform: float) -> Indices:
     """Return the paths that go on, each about as often as its weight says."""
     w = np.exp(log_w - np.max(log_w))
     edges = np.cumsum(w) / np.sum(w)
@@ -157,4 +157,4 @@ def annealed_evidence(
     return dataclasses.replace(result, log_mean=result.log_mean + log_kappa(C, bound))
 
 
-__all__ = ["NUGGET", "Annealed", "Annealing", "annealed_evidence", "hinge_factor", "pooled", "with_nugget"]
+__all__ = ["NUGGET", "Annealed", "Annealing", "annealed_evidence", "hinge_factor", "pooled", "systematic", "with_nugget"]

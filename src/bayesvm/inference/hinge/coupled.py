@@ -94,9 +94,7 @@ def _in_doubt(K: Matrix, y: Vector, mode: HingeMode, doubt: float) -> Indices:
     return np.flatnonzero(near)
 
 
-def _exact(
-    K: Matrix, y: Vector, likelihood: Likelihood, mode: HingeMode, A: Indices
-) -> tuple[SupportFactor, Evidence]:
+def _exact(K: Matrix, y: Vector, likelihood: Likelihood, mode: HingeMode, A: Indices) -> tuple[SupportFactor, Evidence]:
     """Integrate exactly over the points in A, the bounded others being replaced by their tangents."""
     B = np.setdiff1d(mode.bounded, A)
     a = np.zeros_like(y)

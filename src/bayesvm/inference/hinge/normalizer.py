@@ -18,9 +18,10 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from scipy.special import logsumexp
 
-from bayesvm.inference.hinge.annealed import NUGGET, Annealed, Annealing, pooled, with_nugget
-from bayesvm.inference.hinge.ellipse import LogFactor
+from bayesvm.inference.hinge.annealed import NUGGET, Annealed, Annealing, pooled, systematic, with_nugget
+from bayesvm.inference.hinge.ellipse import LogFactor, elliptical_step
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.pullback import cholesky_pullback
 from bayesvm.typing import Matrix, Vector
@@ -105,14 +106,17 @@ class Normalizer:
 
     def log_factor(self, C: float) -> LogFactor:
         """Return :math:`n \\ln N` of draws in columns."""
-        log_kappa = -float(np.log1p(np.exp(-2.0 * C)))
+        floor = float(np.exp(-2.0 * C))
+        log_kappa = -float(np.log1p(floor))
 
         def log_factor(f: Matrix) -> Vector:
             a = np.abs(f)
-            nu = np.exp(-C * np.maximum(1.0 - a, 0.0))
-            a += 1.0
+            inside = a < 1.0
+            a -= 1.0
+            np.abs(a, out=a)
             a *= -C
-            nu += np.exp(a, out=a)
+            E = np.exp(a, out=a)  # one exponential serves both labels, inside the gap and outside
+            nu = np.where(inside, E + floor / E, 1.0 + floor * E)
             return np.asarray(self.count * (np.log(self.weights @ nu) + log_kappa))
 
         return log_factor
@@ -132,24 +136,86 @@ class Normalizer:
 #: Independent groups of resampled paths.
 GROUPS = 4
 
-#: Numbers of draws and temperatures that :func:`planned` tries, in order of cost.
+#: Plans that :func:`planned` tries, in order of cost; the last is for a final estimate only.
 PLANS = (
     Annealing(1000),
     Annealing(4000),
-    Annealing(500, 16, 2, 3.0, 0.5),
+    Annealing(400, 16, 2, 3.0, 0.5),
     Annealing(1000, 32, 3, 3.0, 0.5),
-    Annealing(2000, 48, 4, 3.0, 0.5),
 )
+#: Least effective number of draws that is trusted.
+TRUSTED = 50.0
 
 
-def planned(normalizer: Normalizer, K: Matrix, C: float, tol: float) -> tuple[Normalizer, NormalizerEstimate]:
-    """Return the cheapest plan whose error is within ``tol`` nats at the given point (the last one, if none is), and its estimate."""
-    for annealing in PLANS:
+def planned(normalizer: Normalizer, K: Matrix, C: float, tol: float, *, final: bool = False) -> Normalizer:
+    """Return the normaliser with the cheapest plan whose error is within ``tol`` nats at the given point (the last, if none is)."""
+    for annealing in PLANS if final else PLANS[:-1]:
         trial = dataclasses.replace(normalizer, annealing=annealing)
         estimate = trial.estimate(K, C, gradient=False)
-        if estimate.error <= tol and estimate.ess >= 50.0:
+        if estimate.error <= tol and estimate.ess >= TRUSTED:
             break
-    return trial, estimate
+    return trial
 
 
-__all__ = ["Normalizer", "NormalizerEstimate", "log_nu", "planned", "rejection"]
+def normalizer_path(
+    normalizer: Normalizer, K: Matrix, C0: float, C: Vector, *, paths: int = 1000, moves: int = 2
+) -> tuple[Vector, Vector]:
+    r"""Return :math:`\ln \overline{N^n}` and its error for increasing C at a fixed product of C and the kernel.
+
+    One population of draws :math:`\theta = (C_0/C)^{1/2} L z` is led along all C, from the smallest, where the latent function is
+    large and plain averaging does, to the largest; values at neighbouring C share their errors, so the curve is smooth.
+
+    Parameters
+    ----------
+    normalizer : Normalizer
+        Weights, count and seed.
+    K : array, shape (m, m)
+        Gram matrix of the nodes at ``C0``.
+    C0 : float
+        Where the kernel is given.
+    C : array
+        Increasing.
+    paths, moves : int
+        Draws, and slice sampling moves per value of C.
+    """
+    L = cholesky(with_nugget(K), jitter=True, what="the Gram matrix of the normaliser's nodes").lower()
+    groups = np.array(
+        [
+            _one_path(normalizer, L, C0, C, paths // GROUPS, moves, rng)
+            for rng in np.random.default_rng([normalizer.seed, 3]).spawn(GROUPS)
+        ]
+    )
+    values = logsumexp(groups, axis=0) - np.log(GROUPS)
+    share = np.exp(groups - logsumexp(groups, axis=0))
+    scatter = np.maximum(np.sum(share**2, axis=0) - 1.0 / GROUPS, 0.0) * GROUPS / (GROUPS - 1.0)
+    return np.asarray(values), np.asarray(np.sqrt(scatter))
+
+
+def _one_path(
+    normalizer: Normalizer, L: Matrix, C0: float, C: Vector, paths: int, moves: int, rng: np.random.Generator
+) -> Vector:
+    """Return the estimates of one population, first led from the prior to the smallest C."""
+    scales = np.sqrt(C0 / C)
+    start = Annealing(paths, 16, moves, 3.0, 0.5)
+    first = start.run(scales[0] * L, normalizer.log_factor(float(C[0])), rng)
+    g, log_w, log_mean = first.f / scales[0], np.log(first.weights), first.log_mean
+    out, before = np.empty_like(C), normalizer.log_factor(float(C[0]))
+    for k, (c, scale) in enumerate(zip(C, scales)):
+        here = _scaled(normalizer.log_factor(float(c)), float(scale))
+        if k > 0:
+            log_w = log_w + here(g) - before(g)
+            log_mean += float(logsumexp(log_w))
+        out[k] = log_mean
+        g = g[:, systematic(log_w, rng.uniform())]
+        value = here(g)
+        for _ in range(moves):
+            g, value = elliptical_step(g, value, L @ rng.standard_normal(g.shape), here, 1.0, rng)
+        log_w, before = np.full(paths, -np.log(paths)), here
+    return out
+
+
+def _scaled(log_factor: LogFactor, scale: float) -> LogFactor:
+    return lambda g: log_factor(scale * g)
+
+
+__all__ = ["Normalizer", "NormalizerEstimate", "log_nu", "normalizer_path", "planned", "rejection"]

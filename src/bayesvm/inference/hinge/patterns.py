@@ -102,7 +102,9 @@ def _nodes(mean: Vector, row: Vector, c: Vector, s: float) -> tuple[Matrix, Matr
     weight = np.tile(0.5 * w / PANELS, PANELS)
     above = 1.0 + (high - 1.0)[:, None] * step
     below = 1.0 - (1.0 - low)[:, None] * step
-    log_weights = np.concatenate([np.log((high - 1.0)[:, None] * weight), np.log((1.0 - low)[:, None] * weight)], axis=1)
+    log_weights = np.concatenate(
+        [np.log((high - 1.0)[:, None] * weight), np.log((1.0 - low)[:, None] * weight)], axis=1
+    )
     side = np.repeat([0, 1], step.size)
     return np.concatenate([above, below], axis=1), log_weights, side
 

@@ -1,9 +1,9 @@
 r"""How the rows of a least-squares machine count: their weights, and whether there is a bias.
 
-With weights :math:`v_i` the cost is :math:`\tfrac\mu2 w^\top w + \tfrac\zeta2 \sum_i v_i e_i^2`; a row of weight 2 counts as two
-equal rows. Let s hold the square roots of the weights and S the same on a diagonal. Then
-:math:`\tilde K = S \Omega S` and :math:`S y` obey the equations of the unweighted machine with s in place of the vector of ones, and N,
-the number of rows, is the sum of the weights.
+With weights :math:`v_i` the cost is :math:`\tfrac\mu2 w^\top w + \tfrac\zeta2 \sum_i v_i e_i^2`; a row of weight 2
+counts as two equal rows. Let s hold the square roots of the weights and S the same on a diagonal. Then
+:math:`\tilde K = S \Omega S` and :math:`S y` obey the equations of the unweighted machine with s in place of the vector
+of ones, and N, the number of rows, is the sum of the weights.
 """
 
 from __future__ import annotations

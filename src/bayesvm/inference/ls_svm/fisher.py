@@ -1,15 +1,17 @@
 r"""The regularised kernel Fisher discriminant, for two or more classes (VanGestel2002 section 2.4).
 
 Directions w in feature space maximise between-class scatter against regularised within-class scatter, (2.27) and (2.28):
-:math:`w^\top S_B w / w^\top (S_W + \gamma^{-1} I) w`. Write the centred class means as :math:`\Upsilon S \tilde E`, with columns
-:math:`\sqrt{N_c}\,(s \circ 1_c / N_c - s / N)`; then :math:`S_B = \Upsilon S \tilde E \tilde E^\top S \Upsilon^\top`. Since
-:math:`S_B + S_W` is the centred total scatter, the maximum lies at
+:math:`w^\top S_B w / w^\top (S_W + \gamma^{-1} I) w`. Write the centred class means as :math:`\Upsilon S \tilde E`, with
+columns :math:`\sqrt{N_c}\,(s \circ 1_c / N_c - s / N)`; then
+:math:`S_B = \Upsilon S \tilde E \tilde E^\top S \Upsilon^\top`. Since :math:`S_B + S_W` is the centred total scatter, the
+maximum lies at
 
 .. math:: w = \Upsilon S A \tilde E v, \qquad C v = \rho v, \qquad C = \tilde E^\top (I - A/\gamma) \tilde E,
 
-with A the inverse of :math:`\tilde K + I/\gamma` in the complement of s: the coefficients of a least-squares machine whose targets are
-the (scaled) class indicators. For two classes :math:`\tilde E` has rank one and spans the centred labels, so the direction is that of
-the least-squares machine up to its length. On unit v, :math:`w^\top (S_W + \gamma^{-1} I) w = \rho (1 - \rho)`.
+with A the inverse of :math:`\tilde K + I/\gamma` in the complement of s: the coefficients of a least-squares machine
+whose targets are the (scaled) class indicators. For two classes :math:`\tilde E` has rank one and spans the centred
+labels, so the direction is that of the least-squares machine up to its length. On unit v,
+:math:`w^\top (S_W + \gamma^{-1} I) w = \rho (1 - \rho)`.
 """
 
 from __future__ import annotations

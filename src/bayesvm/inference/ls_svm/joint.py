@@ -1,13 +1,13 @@
 r"""Level 2 as a function of the Gram matrix and of gamma together, by one Cholesky factorisation.
 
-:math:`L_2(K, \ln\gamma)` of :mod:`~bayesvm.inference.ls_svm.level2`, maximised over kernel and gamma at once, needs no eigenvalues:
-with G the Gram matrix in the complement of s, c the targets there and :math:`A = (G + I/\gamma)^{-1}`,
+:math:`L_2(K, \ln\gamma)` of :mod:`~bayesvm.inference.ls_svm.level2`, maximised over kernel and gamma at once, needs no
+eigenvalues: with G the Gram matrix in the complement of s, c the targets there and :math:`A = (G + I/\gamma)^{-1}`,
 
 .. math:: \gamma R = \operatorname{tr} c^\top A c, \qquad \sum_i \ln(1 + \gamma\lambda_i) = \ln |I + \gamma G|, \qquad
           d = n - 1 - \operatorname{tr} A / \gamma .
 
-Its maximum lies close to that of the evidence of level 3, from which only the slowly varying Occam factor is missing; the search
-begins here, at a fraction of the cost per step.
+Its maximum lies close to that of the evidence of level 3, from which only the slowly varying Occam factor is missing;
+the search begins here, at a fraction of the cost per step.
 
 Gamma is given relative to the matrix, :math:`g = \ln(\gamma \operatorname{tr} G / F)`, so that one range serves kernels of
 every scale.

@@ -50,7 +50,7 @@ class LevelOne:
     status: Status
 
     def energies(self, y: Matrix, gamma: float, design: Design) -> tuple[float, float]:
-        r"""Return :math:`E_W` and :math:`E_D` from the coefficients (VanGestel2002, end of section 4.2), summed over outputs."""
+        r"""Return :math:`E_W` and :math:`E_D`, summed over outputs, from the coefficients (end of section 4.2)."""
         v = design.counts[:, None]
         noise = self.alpha / (gamma * v)  # e_i
         E_D = 0.5 * float(np.sum(v * noise**2))
@@ -97,8 +97,8 @@ def solve_iterative(
 ) -> LevelOne:
     r"""Solve by conjugate gradients, preconditioned with the computed eigenpairs.
 
-    The preconditioner inverts :math:`\tilde K + I/\gamma` on their span and is :math:`\gamma` elsewhere, so that the condition number is
-    about :math:`1 + \gamma\lambda` with the largest eigenvalue that was not computed.
+    The preconditioner inverts :math:`\tilde K + I/\gamma` on their span and is :math:`\gamma` elsewhere, so that the
+    condition number is about :math:`1 + \gamma\lambda` with the largest eigenvalue that was not computed.
 
     Parameters
     ----------

@@ -1,21 +1,22 @@
 r"""Level 2: regularisation and noise from a problem in one number, :math:`\gamma = \zeta/\mu`.
 
-With :math:`p_i = 1/(1 + \gamma\lambda_i)`, :math:`c_i` the targets in the basis of eigenvectors, F = N - 1 (N without bias) and q
-outputs that share :math:`\mu` and :math:`\zeta`, the cost :math:`\mathcal J_4` of VanGestel2002 (4.8) is, up to a constant,
-:math:`-2/q` times
+With :math:`p_i = 1/(1 + \gamma\lambda_i)`, :math:`c_i` the targets in the basis of eigenvectors, F = N - 1 (N without
+bias) and q outputs that share :math:`\mu` and :math:`\zeta`, the cost :math:`\mathcal J_4` of VanGestel2002 (4.8) is, up
+to a constant, :math:`-2/q` times
 
 .. math::
 
     L_2(\ln\gamma) = -\tfrac q2 F \ln R - \tfrac q2 \sum_i \ln(1 + \gamma\lambda_i), \qquad
     R = \sum_i c_i^2 p_i + c_\perp^2,
 
-because :math:`E_W + \gamma E_D = \tfrac12 \gamma R` (4.13). Here :math:`c_\perp^2` is the part of the targets whose eigenvalues count as
-zero. With :math:`u = \sum_i c_i^2 p_i (1 - p_i)` and :math:`d = \sum_i (1 - p_i) = \gamma_{\mathrm{eff}} - 1`, (4.9) becomes
+because :math:`E_W + \gamma E_D = \tfrac12 \gamma R` (4.13). Here :math:`c_\perp^2` is the part of the targets whose
+eigenvalues count as zero. With :math:`u = \sum_i c_i^2 p_i (1 - p_i)` and
+:math:`d = \sum_i (1 - p_i) = \gamma_{\mathrm{eff}} - 1`, (4.9) becomes
 
 .. math:: L_2' = \tfrac q2 (F u / R - d).
 
-The maximum need not be unique (VanGestel2002 section 4.2): the derivative is evaluated on a grid that covers the whole range, every
-change of its sign is refined, and the best end is kept.
+The maximum need not be unique (VanGestel2002 section 4.2): the derivative is evaluated on a grid that covers the whole
+range, every change of its sign is refined, and the best end is kept.
 """
 
 from __future__ import annotations

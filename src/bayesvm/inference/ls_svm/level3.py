@@ -4,19 +4,22 @@ VanGestel2002 (5.3), constants left out as there:
 
 .. math::
 
-    \ln p(D \mid \mathcal H) = \tfrac q2 F \ln\zeta - \tfrac q2 \sum_i \ln(1 + \gamma\lambda_i) - \tfrac12 \ln q d - \tfrac12 \ln q (F - d),
+    \ln p(D \mid \mathcal H) = \tfrac q2 F \ln\zeta - \tfrac q2 \sum_i \ln(1 + \gamma\lambda_i) - \tfrac12 \ln q d -
+    \tfrac12 \ln q (F - d),
 
-with :math:`d = \gamma_{\mathrm{eff}} - 1`; it does not change when the kernel is multiplied by a number. In the letters of
-:mod:`~bayesvm.inference.ls_svm.level2` the first two terms are :math:`L_2 + \tfrac q2 F \ln qF`. Let
-:math:`\rho = \partial \ln p / \partial d = -\tfrac1{2d} + \tfrac1{2(F - d)}` and :math:`d_1 = \partial d / \partial\ln\gamma`. Since
-:math:`L_2' = 0`, gamma moves with the kernel as :math:`d\ln\gamma = -dL_2' / L_2''`, which multiplies the derivative of
-:math:`L_2'` in the matrix by :math:`\kappa = -\rho d_1 / L_2''`. Collecting terms in the basis of eigenvectors, with
-:math:`e = V (p c)` and :math:`h = V (p^2 c)` per output,
+with :math:`d = \gamma_{\mathrm{eff}} - 1`; it does not change when the kernel is multiplied by a number. In the letters
+of :mod:`~bayesvm.inference.ls_svm.level2` the first two terms are :math:`L_2 + \tfrac q2 F \ln qF`. Let
+:math:`\rho = \partial \ln p / \partial d = -\tfrac1{2d} + \tfrac1{2(F - d)}` and
+:math:`d_1 = \partial d / \partial\ln\gamma`. Since :math:`L_2' = 0`, gamma moves with the kernel as
+:math:`d\ln\gamma = -dL_2' / L_2''`, which multiplies the derivative of :math:`L_2'` in the matrix by
+:math:`\kappa = -\rho d_1 / L_2''`. Collecting terms in the basis of eigenvectors, with :math:`e = V (p c)` and
+:math:`h = V (p^2 c)` per output,
 
 .. math::
 
-    \frac{\partial \ln p}{\partial G} = V \operatorname{diag}\bigl[-\tfrac q2 \gamma p + (\rho - \tfrac q2 \kappa)\, \gamma p^2\bigr] V^\top
-    + \tfrac q2 \tfrac{F\gamma}{R} \bigl[1 - \kappa (1 - \tfrac uR)\bigr]\, e e^\top + q \kappa \tfrac{F\gamma}{R} \operatorname{sym}(h e^\top).
+    \frac{\partial \ln p}{\partial G} = V \operatorname{diag}\bigl[-\tfrac q2 \gamma p
+    + (\rho - \tfrac q2 \kappa)\, \gamma p^2\bigr] V^\top + \tfrac q2 \tfrac{F\gamma}{R}
+    \bigl[1 - \kappa (1 - \tfrac uR)\bigr]\, e e^\top + q \kappa \tfrac{F\gamma}{R} \operatorname{sym}(h e^\top).
 """
 
 from __future__ import annotations
@@ -94,7 +97,9 @@ def _cotangent(spectrum: Spectrum, found: LevelTwo) -> Matrix:
     kappa = -rho * d1 / found.curvature if determined else 0.0
 
     diagonal = -0.5 * q * gamma * p + (rho - 0.5 * q * kappa) * gamma * p * p
-    if not found.inside and spectrum.trace > 0.0:  # gamma times the trace is at the end of its range: d ln gamma = -d trace / trace
+    if (
+        not found.inside and spectrum.trace > 0.0
+    ):  # gamma times the trace is at the end of its range: d ln gamma = -d trace / trace
         diagonal -= (found.slope + rho * d1) / spectrum.trace
     weight = q * F * gamma / R
     e = V @ (p[:, None] * spectrum.targets)

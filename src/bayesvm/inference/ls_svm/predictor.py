@@ -10,8 +10,8 @@ hence, for the distance :math:`\delta = \varphi(x) - \sum_c \pi_c \hat m_c` of x
           u = V^\top S \Upsilon^\top \delta, \quad g_i = \frac{1}{\lambda_i + 1/\gamma},
 
 which is (3.11) for one centre. If V spans only part of the space, the sum is smaller than it should be, whatever orthonormal V
-and its Rayleigh quotients are: it is the maximum of :math:`2 u^\top z - z^\top (B^\top B + I/\gamma) z` over z in the span. Variances
-are then too large, never too small.
+and its Rayleigh quotients are: it is the maximum of :math:`2 u^\top z - z^\top (B^\top B + I/\gamma) z` over z in the
+span. Variances are then too large, never too small.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Predictor:
         return np.asarray(K_s @ self.beta + self.bias)
 
     def spreads(self, K_s: Matrix, k_ss: Vector, mixtures: Matrix) -> Matrix:
-        r"""Return :math:`\operatorname{var}(w^\top\delta)` for every column of ``mixtures`` (C, R); shape (n, R), never negative."""
+        r"""Return :math:`\operatorname{var}(w^\top\delta) \ge 0` for every column of ``mixtures`` (C, R); shape (n, R)."""
         a = self.anchors
         U, to_anchors = K_s @ self.T, K_s @ a.rho
         result = np.empty((K_s.shape[0], mixtures.shape[1]))
@@ -125,9 +125,7 @@ def group_weights(groups: Matrix, counts: Vector) -> tuple[Matrix, Vector]:
     return weighted / totals, totals
 
 
-def row_predictor(
-    product: Product, spectrum: Spectrum, first: LevelOne, second: LevelTwo, groups: Matrix
-) -> Predictor:
+def row_predictor(product: Product, spectrum: Spectrum, first: LevelOne, second: LevelTwo, groups: Matrix) -> Predictor:
     """Build the predictor of a machine that rests on all training rows; ``groups`` is an indicator matrix (n, C)."""
     design = spectrum.design
     T = design.scaled(spectrum.basis)
@@ -139,7 +137,13 @@ def row_predictor(
 
 
 def feature_predictor(
-    factor: Cholesky, spectrum: Spectrum, coordinates: Matrix, second: LevelTwo, centres: Matrix, counts: Vector, mean: Vector,
+    factor: Cholesky,
+    spectrum: Spectrum,
+    coordinates: Matrix,
+    second: LevelTwo,
+    centres: Matrix,
+    counts: Vector,
+    mean: Vector,
     y_mean: Vector,
 ) -> Predictor:
     r"""Build the predictor of a machine in the features :math:`\varphi(x) = L^{-1} k(x)` of landmarks.

@@ -1,15 +1,17 @@
 """Relevance vector machines: weights with a precision each, and the sequential maximisation of their evidence."""
 
-from bayesvm.inference.relevance.level1 import WeightPosterior, weight_posterior
-from bayesvm.inference.relevance.level2 import ActiveEvidence, active_evidence
+from bayesvm.inference.relevance.problem import RelevanceProblem, State, basis_cotangent
+from bayesvm.inference.relevance.quadratic import QuadraticProblem
+from bayesvm.inference.relevance.rows import RowsProblem
 from bayesvm.inference.relevance.sequential import Relevance, RelevanceStart, SequentialRelevance
 
 __all__ = [
-    "ActiveEvidence",
+    "QuadraticProblem",
     "Relevance",
+    "RelevanceProblem",
     "RelevanceStart",
+    "RowsProblem",
     "SequentialRelevance",
-    "WeightPosterior",
-    "active_evidence",
-    "weight_posterior",
+    "State",
+    "basis_cotangent",
 ]

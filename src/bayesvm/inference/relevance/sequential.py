@@ -1,18 +1,24 @@
 r"""Sequential maximisation of the evidence of a relevance vector machine: add, re-estimate, delete.
 
-Seen from one basis function :math:`\varphi`, with all others as they are, the evidence as a function of its precision a is
+Seen from one basis function, with all others as they are, the evidence as a function of its precision a is
 
-.. math:: \tfrac12 \Bigl[ \ln \frac{a}{a + s} + \frac{q^2}{a + s} \Bigr], \qquad
-          s = \varphi^\top C^{-1} \varphi, \quad q = \varphi^\top C^{-1} \hat t,
+.. math:: \tfrac12 \Bigl[ \ln \frac{a}{a + s} + \frac{q^2}{a + s} \Bigr] + \text{const}
 
-C without :math:`\varphi` (Tipping and Faul 2003). If :math:`q^2 > s` it has its maximum at :math:`a = s^2/(q^2 - s)`, otherwise at
-infinity: the function drops out. In the coordinates of :mod:`~bayesvm.inference.relevance.level1` an active function is to be
-deleted if :math:`v_i^2 \le \Sigma_{ii} (1 - \Sigma_{ii})`.
+with the scores s and q of :class:`~bayesvm.inference.relevance.problem.Scores` (Tipping2003). If :math:`q^2 > s` it has its maximum at
+:math:`a = s^2/(q^2 - s)`, otherwise at infinity: the function drops out. In the coordinates of
+:mod:`~bayesvm.inference.relevance.problem` an active function is to be deleted if :math:`v_i^2 \le \Sigma_{ii} (1 - \Sigma_{ii})`.
 
-Problem: maximise :math:`\ln Z` over all precisions, infinity included, and over the parameters of the likelihood.
-Method: from the empty model (or a given one), add the function with the largest gain; re-estimate all active precisions and the
-noise together by quasi-Newton steps with the exact gradient; delete what should be infinite; repeat. Every change is kept only if
-the evidence rises, so that the approximation of the gains for a loss that is not quadratic can mislead the order, not the end.
+A finite precision is a parameter that was fitted, and the maximum of the evidence over it flatters the model. With a prior that is flat in
+:math:`\ln a` over a range :math:`\Delta` and the posterior width :math:`\sqrt{2/\gamma}` (MacKay1992), :math:`\gamma = 1 - \Sigma_{ii} \approx 1`, integrating
+over the precision instead costs :math:`\ln (\Delta/\sqrt{4\pi})` nats, about 1.4 for six orders of magnitude: the ``price`` of an active function. Without it
+the evidence of narrow kernels, which need many functions, is too high.
+
+Problem: maximise :math:`\ln Z` minus the price of the active functions over all precisions, infinity included, and over the
+parameters of the likelihood.
+Method: from the empty model (or a given one), add the function with the largest gain; re-estimate all active precisions by
+:math:`a_i \leftarrow a_i (1 - \Sigma_{ii})/v_i^2` and the noise by a scaled gradient step; delete what should be infinite; repeat. Before the end the active
+precisions and the noise are brought to convergence together, by quasi-Newton steps with the exact gradient. Every change is kept
+only if the evidence rises: for a loss that is not quadratic the gains are approximate, which can mislead the order, not the end.
 Stop: no addition promises more than ``tol`` nats, and the active precisions have converged.
 """
 
@@ -24,18 +30,19 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bayesvm.exceptions import IncompatibleError
-from bayesvm.inference.relevance.level1 import WeightPosterior, weight_posterior
-from bayesvm.inference.relevance.level2 import active_evidence, basis_cotangent
+from bayesvm.inference.relevance.problem import RelevanceProblem, State, basis_cotangent
+from bayesvm.inference.relevance.quadratic import QuadraticProblem
+from bayesvm.inference.relevance.rows import RowsProblem
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Logarithms of precisions stay within this distance of zero.
 WIDEST = 60.0
-#: A function whose norm lies in the span of the active ones up to this share adds nothing but rounding errors.
+#: A function of which the active ones leave less than this share adds nothing but rounding errors.
 INSIDE = 1e-10
-#: Quasi-Newton steps after an addition, and at the end.
-FEW, MANY = 4, 200
+#: Re-estimations after an addition; largest change of a logarithm in one of them; quasi-Newton steps at the end.
+SWEEPS, LEAP, STEPS = 2, 3.0, 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +63,7 @@ class Relevance:
     active : array of int, shape (m,)
         Columns of the basis with a finite precision, increasing.
     precision : array, shape (m,)
-        Their precisions (the papers' :math:`\alpha_i`, the thesis' :math:`A_i`).
+        Their precisions (Tipping's :math:`\alpha_i`, the thesis' :math:`A_i`).
     weights : array, shape (m,)
         Posterior means of their weights.
     covariance : array, shape (m, m)
@@ -64,7 +71,9 @@ class Relevance:
     likelihood : Likelihood
         With its learnt parameters.
     log_evidence : float
-        :math:`\ln P(D | a, \phi)`.
+        :math:`\ln P(D | a, \phi)` minus the price of the active functions.
+    log_likelihood : float
+        :math:`\ln P(D | a, \phi)` alone, the marginal likelihood of Tipping2001.
     cotangent : array, shape (n, m)
         Its derivative in the active columns of the basis.
     status : Status
@@ -79,6 +88,7 @@ class Relevance:
     covariance: Matrix
     likelihood: Likelihood
     log_evidence: float
+    log_likelihood: float
     cotangent: Matrix
     status: Status
     n_iter: int
@@ -90,36 +100,21 @@ class Relevance:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Model:
-    """Active columns with their precisions and the posterior there."""
-
-    active: Indices
-    log_precision: Vector
-    likelihood: Likelihood
-    post: WeightPosterior
-
-    @property
-    def value(self) -> float:
-        return self.post.log_evidence
-
-    @property
-    def weights(self) -> Vector:
-        return self.post.v * np.exp(-0.5 * self.log_precision)
-
-
-@dataclasses.dataclass(frozen=True)
 class SequentialRelevance:
     """Options of the sequential maximisation.
 
     Parameters
     ----------
     tol : float
-        Gain in nats that an addition must promise, and by which the evidence must rise to keep it.
+        Gain in nats, price deducted, that an addition must promise.
+    price : float
+        Nats that every active function costs; 0 for the marginal likelihood of Tipping2001.
     max_iter : int
         Largest number of additions that are tried.
     """
 
-    tol: float = 1e-3
+    tol: float = 1e-2
+    price: float = 1.4
     max_iter: int = 1000
 
     def check(self, likelihood: Likelihood) -> None:
@@ -148,128 +143,122 @@ class SequentialRelevance:
             of them is followed.
         """
         self.check(likelihood)
-        squares = np.square(basis)
-        model = self._begin(basis, y, likelihood, start)
-        tried = np.zeros(basis.shape[1], dtype=bool)
-        rounds, settled = 0, model.active.size == 0
-        status = Status.MAX_ITER
-        while rounds < self.max_iter:
-            gain, precision = _additions(basis, squares, model)
-            gain[tried] = 0.0
-            best = int(np.argmax(gain))
-            if gain[best] <= self.tol:
-                if settled:
-                    status = Status.CONVERGED
-                    break
-                model, settled = self._pruned(basis, y, self._settled(basis, y, model, MANY)), True
-                continue
-            rounds += 1
-            grown = self._with(basis, y, model, best, float(np.log(precision[best])))
-            grown = self._pruned(basis, y, self._settled(basis, y, grown, FEW))
-            if grown.value > model.value + 0.1 * self.tol:
-                model, settled = grown, False
-                tried[:] = False
-            else:
-                tried[best] = True
-        return self._result(model, y, status, rounds)
-
-    # -- models -------------------------------------------------------------------------------------------------------
-    def _begin(self, basis: Matrix, y: Vector, likelihood: Likelihood, start: RelevanceStart | None) -> _Model:
-        if start is None:
-            none = np.empty(0, dtype=np.intp)
-            return self._model(basis, y, none, np.empty(0), likelihood, None)
-        given = likelihood.with_theta(start.phi)
-        first = self._model(basis, y, start.active, start.log_precision, given, None)
-        return self._pruned(basis, y, self._settled(basis, y, first, FEW))
-
-    @staticmethod
-    def _model(
-        basis: Matrix, y: Vector, active: Indices, log_precision: Vector, likelihood: Likelihood, weights: Vector | None
-    ) -> _Model:
-        post = weight_posterior(basis[:, active], y, likelihood, np.exp(log_precision), weights)
-        return _Model(active, log_precision, likelihood, post)
-
-    def _with(self, basis: Matrix, y: Vector, model: _Model, column: int, log_precision: float) -> _Model:
-        """Return the model with one more function."""
-        active = np.append(model.active, column)
-        logs = np.append(model.log_precision, np.clip(log_precision, -WIDEST, WIDEST))
-        return self._model(basis, y, active, logs, model.likelihood, np.append(model.weights, 0.0))
-
-    def _pruned(self, basis: Matrix, y: Vector, model: _Model) -> _Model:
-        """Return the model without the functions whose precision has its optimum at infinity."""
-        while model.active.size:
-            Sigma = np.diagonal(model.post.factor.inverse())
-            surplus = model.post.v**2 - Sigma * (1.0 - Sigma)
-            worst = int(np.argmin(surplus))
-            if surplus[worst] > 0.0 and model.log_precision[worst] < WIDEST:
-                break
-            keep = np.arange(model.active.size) != worst
-            smaller = self._model(
-                basis, y, model.active[keep], model.log_precision[keep], model.likelihood, model.weights[keep]
-            )
-            if smaller.value < model.value - 1e-9 * (1.0 + abs(model.value)):
-                break
-            model = smaller
-        return model
-
-    def _settled(self, basis: Matrix, y: Vector, model: _Model, steps: int) -> _Model:
-        """Return the model after some quasi-Newton steps in all active precisions and the likelihood's parameters."""
-        m = model.active.size
-        phi = basis[:, model.active]
-        if m + model.likelihood.theta.size == 0:
-            return model
-        low, high = np.full(m, -WIDEST), np.full(m, WIDEST)
-        bounds = np.concatenate([np.column_stack([low, high]), model.likelihood.bounds.reshape(-1, 2)])
-        weights = model.weights
-
-        def cost(x: Vector) -> tuple[float, Vector]:
-            nonlocal weights
-            likelihood = model.likelihood.with_theta(x[m:])
-            post = weight_posterior(phi, y, likelihood, np.exp(x[:m]), weights)
-            weights = post.v * np.exp(-0.5 * x[:m])
-            found = active_evidence(post, y, likelihood)
-            return -found.value, -found.gradient
-
-        x0 = np.concatenate([model.log_precision, model.likelihood.theta])
-        result = minimize(
-            cost, x0, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "ftol": 1e-10, "gtol": 1e-5}
+        problem: RelevanceProblem = (QuadraticProblem if likelihood.traits.quadratic else RowsProblem)(
+            basis, y, likelihood
         )
-        x = np.asarray(result.x)
-        new = self._model(basis, y, model.active, x[:m], model.likelihood.with_theta(x[m:]), weights)
-        return new if new.value > model.value else model
-
-    @staticmethod
-    def _result(model: _Model, y: Vector, status: Status, rounds: int) -> Relevance:
-        order = np.argsort(model.active, kind="stable")
-        root = np.exp(0.5 * model.log_precision)
-        found = active_evidence(model.post, y, model.likelihood)
-        cotangent = basis_cotangent(model.post, found.covariance, root)
-        covariance = found.covariance / root[:, None] / root
+        if start is None:
+            start = RelevanceStart(np.empty(0, dtype=np.intp), np.empty(0), likelihood.theta)
+        state, status, rounds = self._search(problem, problem.state(start.active, start.log_precision, start.phi))
+        order = np.argsort(state.active, kind="stable")
+        covariance = state.covariance / state.root[:, None] / state.root
         return Relevance(
-            model.active[order],
-            np.exp(model.log_precision[order]),
-            model.weights[order],
+            state.active[order],
+            np.exp(state.log_precision[order]),
+            state.weights[order],
             covariance[np.ix_(order, order)],
-            model.likelihood,
-            found.value,
-            cotangent[:, order],
-            model.post.status if not model.post.status.ok and status.ok and model.active.size else status,
+            likelihood.with_theta(state.phi),
+            self._worth(state),
+            state.value,
+            basis_cotangent(problem, state)[:, order],
+            status,
             rounds,
         )
 
+    def _worth(self, state: State) -> float:
+        return state.value - self.price * state.active.size
 
-def _additions(basis: Matrix, squares: Matrix, model: _Model) -> tuple[Vector, Vector]:
+    def _search(self, problem: RelevanceProblem, state: State) -> tuple[State, Status, int]:
+        """Add, re-estimate and delete until nothing promises a gain."""
+        tried = np.zeros(problem.basis.shape[1], dtype=bool)
+        settled = False
+        rounds = 0
+        while rounds < self.max_iter:
+            gain, precision = _additions(problem, state)
+            gain[tried] = 0.0
+            best = int(np.argmax(gain))
+            if gain[best] <= self.price + self.tol:
+                if settled:
+                    return state, Status.CONVERGED, rounds
+                state, settled = self._pruned(problem, _converged(problem, state)), True
+                continue
+            rounds += 1
+            new = np.clip(np.log(precision[best]), -WIDEST, WIDEST)
+            grown = problem.state(
+                np.append(state.active, best),
+                np.append(state.log_precision, new),
+                state.phi,
+                np.append(state.weights, 0.0),
+            )
+            for _ in range(SWEEPS):
+                grown = self._pruned(problem, _reestimated(problem, grown))
+            if self._worth(grown) > self._worth(state) + 0.1 * self.tol:
+                state, settled = grown, False
+                tried[:] = False
+            else:
+                tried[best] = True
+        return state, Status.MAX_ITER, rounds
+
+    def _pruned(self, problem: RelevanceProblem, state: State) -> State:
+        """Return the state without the functions that are not worth their price."""
+        while state.active.size:
+            Sigma = np.diagonal(state.covariance)
+            loss = 0.5 * (state.v**2 / Sigma + np.log(Sigma))  # in nats, at the present precision
+            loss[state.v**2 <= Sigma * (1.0 - Sigma)] = -np.inf
+            worst = int(np.argmin(loss))
+            if loss[worst] >= self.price:
+                break
+            keep = np.arange(state.active.size) != worst
+            smaller = problem.state(state.active[keep], state.log_precision[keep], state.phi, state.weights[keep])
+            if self._worth(smaller) < self._worth(state):
+                break
+            state = smaller
+        return state
+
+
+def _additions(problem: RelevanceProblem, state: State) -> tuple[Vector, Vector]:
     """Return the gain in nats that each inactive function promises, and the precision at which it is reached."""
-    d = model.post.derivatives
-    norm = d.curvature @ squares
-    V = model.post.factor.half_solve((model.post.psi * d.curvature[:, None]).T @ basis)
-    s = norm - np.einsum("mk,mk->k", V, V)
-    q = -(d.gradient @ basis)
-    usable = (s > INSIDE * norm) & (q * q > s)
-    usable[model.active] = False
-    s, square = np.where(usable, s, 1.0), np.where(usable, q * q, 2.0)
+    found = problem.scores(state)
+    square = found.q**2
+    usable = (found.s > INSIDE * found.norm) & (square > found.s)
+    usable[state.active] = False
+    s, square = np.where(usable, found.s, 1.0), np.where(usable, square, 2.0)
     gain = np.where(usable, 0.5 * ((square - s) / s + np.log(s / square)), 0.0)
     return gain, np.where(usable, s * s / (square - s), np.inf)
+
+
+def _reestimated(problem: RelevanceProblem, state: State) -> State:
+    """Return the state after one re-estimation of everything, or the state itself if the evidence would fall."""
+    m = state.active.size
+    determined = np.maximum(1.0 - np.diagonal(state.covariance), 1e-300)
+    with np.errstate(divide="ignore"):
+        change = np.clip(np.log(determined) - np.log(state.v**2), -LEAP, LEAP)
+    logs = np.clip(state.log_precision + change, -WIDEST, WIDEST)
+    # n/2 is the information about the logarithm of a noise variance
+    phi = state.phi + np.clip(state.gradient[m:] / (0.5 * problem.size), -LEAP, LEAP)
+    phi = np.clip(phi, problem.phi_bounds[:, 0], problem.phi_bounds[:, 1])
+    new = problem.state(state.active, logs, phi, state.weights)
+    return new if new.value > state.value else state
+
+
+def _converged(problem: RelevanceProblem, state: State) -> State:
+    """Return the state with all active precisions and the likelihood's parameters at their joint optimum."""
+    m = state.active.size
+    if m + state.phi.size == 0:
+        return state
+    bounds = np.concatenate([np.tile([-WIDEST, WIDEST], (m, 1)), problem.phi_bounds])
+    best = state
+
+    def cost(x: Vector) -> tuple[float, Vector]:
+        nonlocal best
+        here = problem.state(state.active, x[:m], x[m:], best.weights)
+        if here.value > best.value:
+            best = here
+        return -here.value, -here.gradient
+
+    x0 = np.concatenate([state.log_precision, state.phi])
+    options = {"maxiter": STEPS, "ftol": 1e-10, "gtol": 1e-4}
+    minimize(cost, x0, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return best
 
 
 __all__ = ["Relevance", "RelevanceStart", "SequentialRelevance"]

@@ -1,0 +1,94 @@
+"""``bayesvm demo``: a machine trains itself on made-up data and is compared with the usual way to get probabilities.
+
+Two classes, each a mixture of two Gaussians. The comparison is a support vector machine tuned by cross-validation and
+calibrated by Platt's method.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from bayesvm.cli.console import Reporter
+from bayesvm.estimators import BayesianSVC
+from bayesvm.persistence import save
+from bayesvm.report import collect_facts, measure, write_report
+from bayesvm.report.facts import as_plain
+from bayesvm.typing import Indices, Matrix
+
+
+def mixture(n: int, rng: np.random.Generator) -> tuple[Matrix, Indices]:
+    """Draw n points of two classes, each of two equal Gaussian bumps in the plane."""
+    centres = np.array([[[-0.7, 0.3], [0.3, 0.3]], [[-0.3, 0.7], [0.4, 0.7]]])
+    y = rng.integers(2, size=n)
+    bump = rng.integers(2, size=n)
+    return centres[y, bump] + np.sqrt(0.03) * rng.normal(size=(n, 2)), y
+
+
+def cross_validated_svc() -> CalibratedClassifierCV:
+    """Return a support vector machine on a 7 x 7 grid with five folds, calibrated on five folds."""
+    grid = {"svc__C": np.logspace(-1, 3, 7), "svc__gamma": np.logspace(-2, 1.5, 7)}
+    return CalibratedClassifierCV(
+        GridSearchCV(make_pipeline(StandardScaler(), SVC()), grid, cv=5), ensemble=False, cv=5
+    )
+
+
+def demo(out: Path, say: Reporter, *, n: int = 250, n_test: int = 5000) -> None:
+    """Fit, compare, and write model, report and picture to a folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(7)
+    X, y = mixture(n, rng)
+    X_test, y_test = mixture(n_test, rng)
+    machine = BayesianSVC()
+    rows = []
+    for name, model in (("BayesianSVC()", machine), ("cross-validated SVC, calibrated", cross_validated_svc())):
+        say.say(f"fitting {name} ...")
+        began = time.perf_counter()
+        model.fit(X, y)
+        seconds = time.perf_counter() - began
+        error = 100.0 * float(np.mean(model.predict(X_test) != y_test))
+        rows.append([name, f"{error:.2f}", f"{log_loss(y_test, model.predict_proba(X_test)):.4f}", f"{seconds:.2f}"])
+    facts = collect_facts(machine, X, y, target="class")
+    save(machine, out / "model.bvm", info={"facts": facts})
+    test = as_plain(measure(machine, X_test, y_test, "test data"))
+    write_report(out / "report.html", facts, title="A support vector machine that tuned itself", test=test)
+    files = ["report.html", "model.bvm", *_picture(machine, X, y, out)]
+    say.heading("A support vector machine that tuned itself")
+    say.lines([f"trained on {n} points, tested on {n_test}; nothing was set by hand"])
+    say.lines(
+        [
+            f"log evidence {machine.log_evidence_:.3f} after {machine.n_iter_} evaluations; converged: {machine.converged_}"
+        ]
+    )
+    say.table(["hyperparameter", "value"], [[r["name"], f"{r['value']:.4g}"] for r in facts["hyperparameters"]])
+    say.table(["model", "test error [%]", "negative log-likelihood", "seconds to fit"], rows)
+    say.lines([f"written: {out / name}" for name in files])
+    say.result({"folder": str(out), "files": files, "models": [row[0] for row in rows]})
+
+
+def _picture(machine: Any, X: Matrix, y: Indices, out: Path) -> list[str]:
+    """Write the probability surface, if matplotlib is installed."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        return []
+    from bayesvm.plots import DecisionSurfaceDisplay
+
+    figure = Figure(figsize=(7, 5.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    DecisionSurfaceDisplay.from_estimator(machine, X, y, ax=figure.subplots())
+    figure.savefig(out / "probability.png", dpi=130)
+    return ["probability.png"]
+
+
+__all__ = ["cross_validated_svc", "demo", "mixture"]

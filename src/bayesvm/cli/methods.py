@@ -1,0 +1,83 @@
+"""The methods that commands know: a name, a class, a task. A machine that is added to the library is one line here."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from bayesvm.cli.codes import UsageError
+from bayesvm.persistence.registry import own_classes
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A method of the command line.
+
+    Attributes
+    ----------
+    name : str
+        As it is typed.
+    estimator : str
+        Class of the library.
+    task : str
+        "classification" or "regression".
+    """
+
+    name: str
+    estimator: str
+    task: str
+
+    def find(self) -> type | None:
+        """Return the class, None if this release does not have it."""
+        found = (cls for cls in own_classes().values() if cls.__name__ == self.estimator)
+        return next((cls for cls in found if cls.__module__.startswith("bayesvm.estimators")), None)
+
+    def create(self, **options: Any) -> Any:
+        """Return a new estimator; options that its constructor does not have are refused."""
+        cls = self.find()
+        if cls is None:
+            ready = ", ".join(m.name for m in METHODS if m.task == self.task and m.find() is not None)
+            raise UsageError(f"method {self.name} is not available in this release; available for {self.task}: {ready}")
+        known = cls().get_params()
+        unknown = [name for name in options if name not in known]
+        if unknown:
+            raise UsageError(f"method {self.name} has no option {', '.join(unknown)}")
+        return cls(**options)
+
+
+METHODS = (
+    Method("bayesian-svc", "BayesianSVC", "classification"),
+    Method("bayesian-svr", "BayesianSVR", "regression"),
+    Method("variational-svc", "VariationalSVC", "classification"),
+    Method("ls-svc", "BayesianLSSVC", "classification"),
+    Method("ls-svr", "BayesianLSSVR", "regression"),
+    Method("probabilistic-svc", "ProbabilisticSVC", "classification"),
+    Method("rvc", "RelevanceVectorClassifier", "classification"),
+    Method("rvr", "RelevanceVectorRegressor", "regression"),
+    Method("gpc", "GPClassifier", "classification"),
+    Method("gpr", "GPRegressor", "regression"),
+)
+
+#: What "auto" stands for, by task.
+DEFAULTS = {"classification": "bayesian-svc", "regression": "bayesian-svr"}
+
+
+def method_of(name: str, task: str) -> Method:
+    """Return the method of a name for a task, or say which there are."""
+    wanted = DEFAULTS[task] if name == "auto" else name
+    for method in METHODS:
+        if method.name == wanted:
+            if method.task != task:
+                raise UsageError(f"method {name} is for {method.task}, but the task is {task}")
+            return method
+    raise UsageError(f"no method is called {name!r}; expected auto, {', '.join(m.name for m in METHODS)}")
+
+
+def task_of(name: str) -> str | None:
+    """Return the task of a method's name, None for "auto"; an unknown name is refused."""
+    if name == "auto":
+        return None
+    return method_of(name, next((m.task for m in METHODS if m.name == name), "classification")).task
+
+
+__all__ = ["DEFAULTS", "METHODS", "Method", "method_of", "task_of"]

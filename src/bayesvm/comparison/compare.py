@@ -1,0 +1,174 @@
+r"""One table for several models on the same data.
+
+Evidences can be compared where they are the probability of the same targets: self-tuning machines with a normalised likelihood, without
+class weights. Laplace's method and expectation propagation approximate the same number; where the two differ by more than one nat per hundred
+points, Laplace's cannot be trusted, and the row says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import clone, is_classifier
+from sklearn.utils.multiclass import type_of_target
+
+from bayesvm.comparison.table import Comparison, Row
+from bayesvm.estimators._machine import Machine
+from bayesvm.estimators._self_tuning import SelfTuning
+from bayesvm.estimators.bayesian_svc import BayesianSVC
+from bayesvm.estimators.bayesian_svr import BayesianSVR
+from bayesvm.inference import EP, Laplace
+from bayesvm.kernels.base import Kernel
+from bayesvm.typing import Vector
+
+#: Nats per point by which Laplace's evidence and that of expectation propagation may differ.
+TRUST = 0.01
+BINS = 10
+CONFIDENCE = 0.9
+
+
+def compare(models: Any, X: Any, y: Any, test: tuple[Any, Any] | None = None) -> Comparison:
+    """Fit models to the same data and set their evidences and predictions side by side.
+
+    Parameters
+    ----------
+    models : mapping or sequence
+        Estimators, by name or in a list (their class names then serve as names). They are cloned, not changed. A kernel in the
+        place of an estimator stands for a :class:`~bayesvm.BayesianSVC` or :class:`~bayesvm.BayesianSVR` with that kernel.
+    X, y : arrays
+        Training data.
+    test : pair (X_test, y_test), optional
+        Data to judge predictions by.
+
+    Returns
+    -------
+    comparison : Comparison
+        Printable; with ``to_frame()``, ``plot()`` and the fitted ``models``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from bayesvm import BayesianSVC, compare
+    >>> X, y = make_moons(60, noise=0.2, random_state=0)
+    >>> result = compare([BayesianSVC(), BayesianSVC(likelihood="probit")], X, y)
+    >>> len(result)
+    2
+    """
+    named = _named(models, type_of_target(y))
+    fitted, seconds = {}, {}
+    for name, model in named.items():
+        began = time.perf_counter()
+        fitted[name] = clone(model).fit(X, y)
+        seconds[name] = time.perf_counter() - began
+    n = int(np.shape(y)[0])
+    evidence = {name: _evidence(model, n) for name, model in fitted.items()}
+    best = max((value for value, comparable, _ in evidence.values() if comparable), default=np.nan)
+    total = logsumexp([value for value, comparable, _ in evidence.values() if comparable] or [0.0])
+    rows = []
+    for name, model in fitted.items():
+        value, comparable, notes = evidence[name]
+        factor, probability = (value - best, float(np.exp(value - total))) if comparable else (np.nan, np.nan)
+        judged = (np.nan, np.nan, np.nan) if test is None else _judged(model, *test)
+        loo = -getattr(model, "loo_log_likelihood_", np.nan) / n
+        support = int(np.size(getattr(model, "support_", ()))) or -1
+        rows.append(Row(name, value, factor, probability, loo, *judged, support, seconds[name], notes))
+    rows.sort(key=lambda row: (np.nan_to_num(row.loo_nll, nan=np.inf), np.nan_to_num(-row.log_evidence, nan=np.inf)))
+    return Comparison(tuple(rows), fitted)
+
+
+def _named(models: Any, target: str) -> dict[str, Any]:
+    """Return estimators by name; names that occur twice are numbered."""
+    if isinstance(models, Mapping):
+        pairs = [(str(name), model) for name, model in models.items()]
+    elif isinstance(models, Sequence) and not isinstance(models, str):
+        pairs = [(repr(m) if isinstance(m, Kernel) else type(m).__name__, m) for m in models]
+    else:
+        raise TypeError(f"models: expected a mapping or a sequence of estimators, found {type(models).__name__}")
+    if not pairs:
+        raise ValueError("models: expected at least one estimator, found none")
+    names = [name for name, _ in pairs]
+    numbered: dict[str, Any] = {}
+    for i, (name, model) in enumerate(pairs):
+        unique = name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
+        numbered[unique] = _with_kernel(model, target) if isinstance(model, Kernel) else model
+    return numbered
+
+
+def _with_kernel(kernel: Kernel, target: str) -> Any:
+    return BayesianSVR(kernel) if target.startswith("continuous") else BayesianSVC(kernel)
+
+
+# -- evidence -------------------------------------------------------------------------------------------------------------
+def _evidence(model: Any, n: int) -> tuple[float, bool, tuple[str, ...]]:
+    """Return the log evidence, whether it can be compared with others, and notes."""
+    value = float(getattr(model, "log_evidence_", np.nan))
+    if not np.isfinite(value):
+        return np.nan, False, ("it has no evidence; judge it by its predictions",)
+    machines = getattr(model, "_machines", None)
+    if not isinstance(model, SelfTuning) or not all(isinstance(m, Machine) for m in machines or [None]):
+        return value, False, ("its evidence is not the probability of the given targets: no Bayes factor",)
+    if getattr(model, "class_weight", None) is not None:
+        return value, False, ("with class weights the evidence is not a probability of the targets: no Bayes factor",)
+    if not all(m.likelihood.traits.normalized for m in machines):
+        return value, False, ("its likelihood is not normalised: no Bayes factor",)
+    return value, True, _trust(machines, n)
+
+
+def _trust(machines: Sequence[Machine], n: int) -> tuple[str, ...]:
+    """Return a note if Laplace's evidence is far from that of expectation propagation."""
+    laplace = [m for m in machines if isinstance(m.objective.inference, Laplace)]
+    if not laplace:
+        return ()
+    gap = float(sum(_ep_log_evidence(m) - m.evidence.value for m in laplace))
+    if abs(gap) <= TRUST * n * len(laplace):
+        return ()
+    return (
+        f"Laplace's evidence is not to be trusted here: expectation propagation finds {abs(gap):.1f} nats "
+        f"{'more' if gap > 0.0 else 'less'} at the same hyperparameters (n = {n}); use inference='ep'",
+    )
+
+
+def _ep_log_evidence(machine: Machine) -> float:
+    """Return the evidence of expectation propagation at the hyperparameters of the machine."""
+    objective = machine.objective
+    K = machine.kernel.gram(objective.X)
+    return EP(tol=1e-4).posterior(K, objective.y, machine.likelihood, warm_start=machine.evidence.latent)[1]
+
+
+# -- predictions ----------------------------------------------------------------------------------------------------------
+def _judged(model: Any, X: Any, y: Any) -> tuple[float, float, float]:
+    """Return the mean negative log likelihood, the error and the calibration error on test data."""
+    if is_classifier(model):
+        return _judged_classifier(model, X, np.asarray(y))
+    y = np.asarray(y, dtype=float)
+    error = float(np.sqrt(np.mean((model.predict(X) - y) ** 2)))
+    nll = -float(np.mean(model.log_density(X, y))) if hasattr(model, "log_density") else np.nan
+    if not hasattr(model, "predict_interval"):
+        return nll, error, np.nan
+    low, high = model.predict_interval(X, CONFIDENCE)
+    return nll, error, abs(float(np.mean((low <= y) & (y <= high))) - CONFIDENCE)
+
+
+def _judged_classifier(model: Any, X: Any, y: Any) -> tuple[float, float, float]:
+    error = float(np.mean(model.predict(X) != y))
+    if not hasattr(model, "predict_proba"):
+        return np.nan, error, np.nan
+    proba = model.predict_proba(X)
+    column = np.searchsorted(model.classes_, y)
+    given = np.maximum(proba[np.arange(y.size), column], 1e-300)
+    right = model.classes_[np.argmax(proba, axis=1)] == y
+    return -float(np.mean(np.log(given))), error, _calibration_error(proba.max(axis=1), right)
+
+
+def _calibration_error(confidence: Vector, right: Any) -> float:
+    """Return the expected calibration error: mean gap between confidence and accuracy over equally wide bins."""
+    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    gaps = np.bincount(bins, confidence, BINS) - np.bincount(bins, right.astype(float), BINS)
+    return float(np.sum(np.abs(gaps)) / confidence.size)
+
+
+__all__ = ["compare"]

@@ -1,0 +1,84 @@
+"""Parts of :class:`~bayesvm.ProbabilisticSVC`: nodes of the input density, starts, odds."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from scipy.special import log_expit, logsumexp
+
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.scale import Scale
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.typing import Matrix, Vector
+
+#: Entries up to which sparse rows are compared densely to find equal ones.
+DENSE = 20_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Nodes:
+    """What stands for the input density: rows, weights that sum to one, and the number of training samples."""
+
+    rows: Inputs
+    weights: Vector
+    count: float
+
+
+def input_nodes(X: Inputs, weights: Vector, count: float, most: int, rng: np.random.Generator) -> Nodes:
+    """Return at most ``most`` different rows of X with their weights.
+
+    Rows are sorted, and equal ones merged, so that the common random numbers belong to rows and not to positions: the evidence does
+    not change when rows are permuted, or given twice instead of with weight two.
+    """
+    if X.is_sparse and X.X.shape[0] * X.n_features > DENSE:
+        distinct, total = np.arange(len(X)), weights
+    else:
+        rows = X.X.toarray() if X.is_sparse else X.X
+        _, distinct, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        total = np.bincount(np.ravel(inverse), weights=weights)
+    if distinct.size > most:
+        chosen = np.sort(rng.choice(distinct.size, most, replace=False))
+        distinct, total = distinct[chosen], total[chosen]
+    return Nodes(X.forget().take(distinct).forget(), total / total.sum(), count)
+
+
+def log_odds(f: Matrix, C: float) -> Vector:
+    r"""Return the log odds of :math:`P(y|\theta)`, Sollich1999 (5), averaged over the columns of f."""
+    odds = C * (np.maximum(1.0 + f, 0.0) - np.maximum(1.0 - f, 0.0))
+    if odds.shape[1] == 1:
+        return np.asarray(odds[:, 0])
+    return np.asarray(logsumexp(log_expit(odds), axis=1) - logsumexp(log_expit(-odds), axis=1))
+
+
+def start_kernel(kernel: Kernel, X: Inputs) -> Kernel:
+    """Return the default kernel with sensible values for standardised data, for when they are not learnt."""
+    return kernel.at_scale(Scale(2.0, float(np.sqrt(X.n_features)), 0.5, X.n_features))
+
+
+def sollich_starts(
+    kernel: Kernel, likelihood: Likelihood, X: Inputs, n_starts: int, rng: np.random.Generator, distance: float
+) -> list[Vector]:
+    """Return starts of (kernel, C): amplitudes of a few margins, small variances of the bias, C from 1 to 4.
+
+    A large variance of the bias makes all labels equal (Sollich1999, footnote 1), so none begins there.
+    """
+    d, root = X.n_features, float(np.sqrt(X.n_features))
+    table = [
+        (Scale(2.0, root, 0.5, d), 2.0),
+        (Scale(4.0, 0.5 * distance, 0.5, d), 1.5),
+        (Scale(1.0, 2.0 * root, 0.5, d), 3.0),
+        (Scale(8.0, root, 0.1, d), 1.0),
+        (Scale(2.0, 0.4 * root, 0.1, d), 2.0),
+        (Scale(2.0, 2.0 * distance, 1.0, d), 4.0),
+    ]
+    while len(table) < n_starts:
+        a, b, c, e = rng.normal(size=4)
+        scale = Scale(2.0 * float(np.exp(a)), root * float(np.exp(0.7 * b)), 0.3 * float(np.exp(c)), d)
+        table.append((scale, 2.0 * float(np.exp(0.5 * e))))
+    learnt = likelihood.theta.size
+    return [np.concatenate([kernel.at_scale(s).theta, np.log([C])[:learnt]]) for s, C in table[:n_starts]]
+
+
+__all__ = ["Nodes", "input_nodes", "log_odds", "sollich_starts", "start_kernel"]

@@ -1,0 +1,420 @@
+"""The support vector machine as a probability model."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from bayesvm.estimators._kernel_choice import choose_kernel
+from bayesvm.estimators._labels import LabelProbabilities
+from bayesvm.estimators._machine import Machine, learn
+from bayesvm.estimators._self_tuning import generator
+from bayesvm.estimators._sollich import Nodes, input_nodes, log_odds, sollich_starts, start_kernel
+from bayesvm.hyper import Flat, Maximizer
+from bayesvm.hyper.normalized import (
+    EvidenceCurve,
+    NormalizedObjective,
+    ScaledObjective,
+    evidence_curve,
+    maximize_normalized,
+)
+from bayesvm.inference import Inference
+from bayesvm.inference.hinge import (
+    Annealing,
+    CoupledHinge,
+    NaiveHinge,
+    Normalizer,
+    PosteriorDraws,
+    SliceSampling,
+    annealed_evidence,
+    hinge_bounds,
+    rejection,
+)
+from bayesvm.kernels import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods import Hinge, Likelihood, Weighted
+from bayesvm.linalg import cholesky
+from bayesvm.typing import Matrix, Vector
+
+logger = logging.getLogger(__name__)
+
+#: Estimates of the naive evidence; the annealed one is climbed by its cheaper companion.
+EVIDENCES: Mapping[str, Callable[[], Inference]] = {
+    "naive": NaiveHinge,
+    "marginal": CoupledHinge,
+    "annealed": CoupledHinge,
+}
+#: Range in which C is learnt. Beyond the upper end labels outside the gap are certain to one in 10^17.
+C_RANGE = (0.05, 20.0)
+LN2 = float(np.log(2.0))
+
+
+class ProbabilisticSVC(LabelProbabilities):
+    r"""The hinge-loss support vector machine as a probability model with a normalised evidence (Sollich1999).
+
+    The latent function :math:`\theta(x)` has a Gaussian process prior with the given kernel (its constant part is the variance
+    :math:`B^2` of the bias), labels have the likelihood :math:`\kappa(C)\, e^{-C [1 - y\theta(x)]_+}`, and with the remaining probability
+    :math:`1 - \nu(\theta(x))` a point is not classified at all. The mode of the posterior is the plain support vector machine, and by default
+    all decisions are its decisions. What the machine alone cannot tell, C apart from the scale of the kernel, follows from
+    the evidence :math:`P(D) = Q(D) / \overline{N^n}`, which is normalised over all data sets of n samples.
+
+    Parameters
+    ----------
+    kernel : Kernel, scikit-learn Gaussian process kernel, "auto" or None
+        Covariance of the latent function; None: ``Gaussian() + Constant()``. Its parameters are the first start.
+    C : float
+        Noise parameter: the first start, or the value that is kept with ``optimizer=None``.
+    ard : bool
+        One length scale per feature in every part of the kernel that can have it.
+    evidence : {"naive", "marginal", "annealed"}
+        Estimate of Q(D). "naive": Sollich1999 (8), with the paper's ``I +``. "marginal": up to three points in doubt are
+        integrated exactly, more by expectation propagation; closer to the truth and slower. "annealed": hyperparameters as
+        for "marginal", and at the end an annealed estimate with an error bar.
+    tune : {"all", "C"}
+        Whether kernel and C are learnt, or C alone at a fixed product of C and the kernel. The latter leaves the given
+        support vector machine as it is and gives it probabilities.
+    normalized : bool
+        Whether the evidence is divided by :math:`\overline{N^n}`. Without it C comes out too small.
+    inputs : None, array or callable
+        What stands for the input density Q(x): the training inputs, other rows, or ``inputs(rng, m)`` that draws m rows.
+    n_nodes : int
+        Largest number of rows at which draws of the prior are looked at.
+    normalizer_tol : float
+        Monte Carlo error of :math:`\ln \overline{N^n}`, in nats, for which draws are added.
+    average : bool
+        Whether probabilities are averaged over draws of the posterior; otherwise they are those of the mode, as in the paper.
+    n_samples : int
+        Number of those draws.
+    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, tol, max_iter, verbose
+        As in :class:`~bayesvm.BayesianSVC`. ``random_state`` also seeds the draws of the normaliser and of the posterior.
+
+    Attributes
+    ----------
+    C_ : float or array
+        The noise parameter that was found (one per machine with more than two classes).
+    log_evidence_ : float
+        :math:`\ln P(D)`, or :math:`\ln Q(D)` if not ``normalized``; summed over one-vs-rest machines.
+    log_naive_evidence_, log_normalizer_ : float
+        Its two parts :math:`\ln Q(D)` and :math:`\ln \overline{N^n}`.
+    log_evidence_error_ : float
+        Monte Carlo standard error of ``log_evidence_``.
+    remarks_ : tuple of str
+        What the user should know: a C below ln 2, no interior maximum of the evidence, an uncertain normaliser. Also sent to
+        the log of this module as warnings.
+    effective_sample_size_ : float or None
+        With ``average=True``: the smallest effective number of posterior draws of a latent value.
+    kernel_, likelihood_, support_, support_vectors_, dual_coef_, relevance_, history_, converged_, n_iter_, theta_names_
+        As in :class:`~bayesvm.BayesianSVC`.
+
+    Notes
+    -----
+    With several classes one machine per class is trained against the rest, and the odds are coupled as in
+    :class:`~bayesvm.BayesianSVC`. A sample of weight w counts w times, in :math:`n` too.
+
+    References
+    ----------
+    Sollich1999.
+
+    Examples
+    --------
+    >>> from bayesvm.datasets import make_sollich
+    >>> from bayesvm.estimators.probabilistic_svc import ProbabilisticSVC
+    >>> from bayesvm.kernels import Gaussian
+    >>> X, y, f = make_sollich(50, random_state=1)
+    >>> machine = ProbabilisticSVC(Gaussian(1.25, 0.05), C=2.0, tune="C", standardize=False, random_state=0).fit(X, y)
+    >>> machine.predict_proba(X[:2]).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        C: float = 2.0,
+        ard: bool = False,
+        evidence: str = "naive",
+        tune: str = "all",
+        normalized: bool = True,
+        inputs: Any = None,
+        n_nodes: int = 100,
+        normalizer_tol: float = 0.2,
+        average: bool = False,
+        n_samples: int = 400,
+        optimizer: str | None = "lbfgs",
+        n_starts: int = 4,
+        hyperprior: Any = None,
+        standardize: bool = True,
+        class_weight: Any = None,
+        class_prior: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        tol: float = 3e-3,
+        max_iter: int = 500,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.ard = ard
+        self.evidence = evidence
+        self.tune = tune
+        self.normalized = normalized
+        self.inputs = inputs
+        self.n_nodes = n_nodes
+        self.normalizer_tol = normalizer_tol
+        self.average = average
+        self.n_samples = n_samples
+        self.optimizer = optimizer
+        self.n_starts = n_starts
+        self.hyperprior = hyperprior
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.class_prior = class_prior
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    # -- from arguments to objects ------------------------------------------------------------------------------------
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        for name, allowed in (("evidence", tuple(EVIDENCES)), ("tune", ("all", "C"))):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"{name}: expected one of {', '.join(map(repr, allowed))}, found {value!r}")
+        if self.tune == "C" and isinstance(self.kernel, str):
+            raise ValueError(f"kernel: expected a kernel whose product with C is kept (tune='C'), found {self.kernel!r}")
+        for name in ("n_nodes", "n_samples"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 2:
+                raise ValueError(f"{name}: expected an integer of at least 2, found {value!r}")
+        for name in ("C", "normalizer_tol"):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float | np.number) and 0.0 < value < np.inf):
+                raise ValueError(f"{name}: expected a positive number, found {value!r}")
+
+    def _likelihood(self) -> Hinge:
+        low, high = C_RANGE
+        return Hinge(float(self.C)).bounded(C=(min(low, float(self.C)), max(high, float(self.C))))
+
+    def _inference(self) -> Inference:
+        return EVIDENCES[self.evidence]()
+
+    # -- fitting ------------------------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn C, kernel and latent function from the training data.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame, shape (n, d)
+            Inputs.
+        y : array, shape (n,)
+            Labels of two or more classes, of any type that scikit-learn takes.
+        sample_weight : array, shape (n,), optional
+            Non-negative weights; rows of weight zero are left out.
+
+        Returns
+        -------
+        self : ProbabilisticSVC
+        """
+        self._check_arguments()
+        likelihood: Likelihood = self._likelihood()
+        X, codes, weights, rows = self._labelled(X, y, sample_weight)
+        used = None if weights is None else weights[rows]
+        if used is not None:
+            likelihood = Weighted(likelihood, used)
+        inputs = self._prepare(X[rows], used)
+        rng = generator(self.random_state)
+        self._seed = int(rng.integers(2**31))
+        self._nodes = self._input_nodes(inputs, used, rng) if self.normalized else None
+        positives = range(self.classes_.size) if self.classes_.size > 2 else (1,)
+        problems = [(np.where(codes[rows] == k, 1.0, -1.0), likelihood) for k in positives]
+        self._finish(self._fit_machines(inputs, problems), X, rows)
+        self._report()
+        self._draws = [self._drawn(machine) for machine in self._machines] if self.average else None
+        self.effective_sample_size_ = None if self._draws is None else float(min(np.min(d.ess) for d in self._draws))
+        return self
+
+    def _input_nodes(self, X: Inputs, weights: Vector | None, rng: np.random.Generator) -> Nodes:
+        own = np.ones(len(X)) if weights is None else weights
+        if self.inputs is None:
+            return input_nodes(X, own, float(own.sum()), self.n_nodes, rng)
+        rows = np.asarray(self.inputs(rng, self.n_nodes) if callable(self.inputs) else self.inputs, dtype=float)
+        if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] != X.n_features or not np.all(np.isfinite(rows)):
+            raise ValueError(f"inputs: expected finite rows of {X.n_features} features, found shape {rows.shape}")
+        other = self._standardizer.inputs(rows)
+        return input_nodes(other, np.ones(len(other)), float(own.sum()), self.n_nodes, rng)
+
+    def _fit_machine(self, X: Inputs, y: Vector, likelihood: Likelihood, maximizer: Maximizer) -> Machine:
+        names = list(getattr(self, "feature_names_in_", [])) or None
+        optimize = self.optimizer is not None
+
+        def fit(kernel: Kernel, given: Any, n_starts: int) -> Machine:
+            kernel = kernel.bind(X.n_features, names)
+            if not kernel.always_positive:
+                cholesky(kernel.gram(X), jitter=True, what=f"the Gram matrix of {kernel!r}")
+            objective = self._objective(kernel, likelihood, X, y)
+            starts = [objective.theta0] if self.tune == "C" else self._starts(kernel, likelihood, X, given, n_starts)
+            if not optimize:
+                objective = objective.planned(starts[0], self.normalizer_tol, final=True)
+                return learn(objective, starts, maximizer, optimize=False)
+            objective, maximum = maximize_normalized(maximizer, objective, starts, self.normalizer_tol)
+            machine = learn(objective, [maximum.theta], maximizer, optimize=False)
+            return dataclasses.replace(machine, maximum=maximum)
+
+        if isinstance(self.kernel, str):
+            return choose_kernel(fit, self._default_kernel(y), X.n_features, self.n_starts)
+        kernel = self._kernel(y).bind(X.n_features, names)
+        if self.kernel is None and (self.tune == "C" or not optimize):
+            kernel = start_kernel(kernel, X)
+        given = [np.concatenate([kernel.theta, likelihood.theta])]
+        return fit(kernel, given if self.kernel is not None or not optimize else [], self.n_starts)
+
+    def _objective(self, kernel: Kernel, likelihood: Likelihood, X: Inputs, y: Vector) -> NormalizedObjective:
+        kind = ScaledObjective if self.tune == "C" else NormalizedObjective
+        prior = Flat() if self.hyperprior is None else self.hyperprior
+        nodes = self._nodes
+        normalizer = None if nodes is None else Normalizer(nodes.weights, nodes.count, seed=self._seed)
+        rows = None if nodes is None else nodes.rows
+        return kind(kernel, likelihood, self._inference(), X, y, prior, normalizer, rows)
+
+    def _library_starts(
+        self, kernel: Kernel, likelihood: Likelihood, X: Inputs, n_starts: int, rng: np.random.Generator
+    ) -> list[Vector]:
+        return sollich_starts(kernel, likelihood, X, n_starts, rng, self._distance)
+
+    def _report(self) -> None:
+        """Set what is special to this machine: C, the parts of the evidence, remarks."""
+        estimates = [m.objective.normalization(m.theta) for m in self._machines]
+        self.log_normalizer_ = float(sum(0.0 if e is None else e.value for e in estimates))
+        variance = sum(0.0 if e is None else e.error**2 for e in estimates)
+        self.log_naive_evidence_ = self.log_evidence_ + self.log_normalizer_
+        if self.evidence == "annealed":
+            runs = [self._annealed(machine) for machine in self._machines]
+            self.log_naive_evidence_ = float(sum(run.log_mean for run in runs))
+            self.log_evidence_ = self.log_naive_evidence_ - self.log_normalizer_
+            variance += sum(run.error**2 for run in runs)
+        self.log_evidence_error_ = float(np.sqrt(variance))
+        values = np.array([hinge_bounds(np.ones(1), m.likelihood.plain)[0] for m in self._machines])
+        self.C_ = float(values[0]) if values.size == 1 else values
+        self.remarks_ = tuple(dict.fromkeys(r for C, m, e in zip(values, self._machines, estimates) for r in self._remarks(C, m, e)))
+        for remark in self.remarks_:
+            logger.warning("%s: %s", type(self).__name__, remark)
+
+    def _remarks(self, C: float, machine: Machine, estimate: Any) -> list[str]:
+        remarks = []
+        if C < LN2:
+            remarks.append(
+                f"C = {C:.3g} is below ln 2: decisions are then more, not less, likely inside the gap |f| < 1, and the model makes "
+                "little sense (Sollich1999, footnote 2)"
+            )
+        learnt = self.optimizer is not None and machine.likelihood.theta.size
+        if learnt and machine.likelihood.theta[0] >= machine.likelihood.bounds[0, 1] - 0.02:
+            remarks.append(
+                f"the evidence still rises at the largest C allowed ({C:.3g}): the data show no label noise, the evidence has no "
+                "interior maximum in C, and probabilities near 0 and 1 are not supported by the data"
+            )
+        if estimate is not None and estimate.error > max(1.0, 5.0 * self.normalizer_tol):
+            remarks.append(f"the normaliser is known to {estimate.error:.2g} nats only; compare evidences with care")
+        return remarks
+
+    def _annealed(self, machine: Machine) -> Any:
+        X, y = machine.objective.X, machine.objective.y
+        options = Annealing(1000, max(50, 5 * len(X)), 2)
+        rng = np.random.default_rng([self._seed, 1])
+        return annealed_evidence(machine.kernel.gram(X), y, machine.likelihood, options, rng)
+
+    def _drawn(self, machine: Machine) -> PosteriorDraws:
+        X, y = machine.objective.X, machine.objective.y
+        bound = hinge_bounds(y, machine.likelihood)[1]
+        rng = np.random.default_rng([self._seed, 2])
+        return SliceSampling(draws=int(self.n_samples)).run(machine.kernel.gram(X), y, bound, machine.posterior, rng)
+
+    # -- prediction ---------------------------------------------------------------------------------------------------
+    def _latent_values(self, inputs: Inputs, average: bool) -> list[Matrix]:
+        """Return per machine the latent values at the inputs, one column per draw (one, the mode, if not averaged)."""
+        if not average:
+            return [machine.mean(inputs)[:, None] for machine in self._machines]
+        draws = self._draws if self._draws is not None else [self._drawn(machine) for machine in self._machines]
+        values = []
+        for machine, own in zip(self._machines, draws):
+            K_s = machine.kernel.gram(inputs, machine.objective.X)
+            values.append(own.at(K_s, machine.kernel.diag(inputs)))
+        return values
+
+    def _wanted(self, average: bool | None) -> bool:
+        return bool(self.average if average is None else average)
+
+    def _averaged_odds(self, inputs: Inputs, average: bool | None) -> Matrix:
+        values = self._latent_values(inputs, self._wanted(average))
+        return np.column_stack([log_odds(f, C) for f, C in zip(values, np.atleast_1d(self.C_))])
+
+    def _log_odds(self, inputs: Inputs) -> Matrix:
+        return self._averaged_odds(inputs, None)
+
+    def predict_log_proba(self, X: Any, class_prior: Any = None, *, average: bool | None = None) -> Matrix:
+        """Return logarithms of class probabilities; see :meth:`predict_proba`."""
+        return self._log_proba(self._averaged_odds(self._inputs(X), average), class_prior)
+
+    def predict_proba(self, X: Any, class_prior: Any = None, *, average: bool | None = None) -> Matrix:
+        """Return class probabilities, Sollich1999 (5), given that there is a decision.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame, shape (n, d)
+            Inputs.
+        class_prior : array, "empirical" or None
+            Overrides the constructor's ``class_prior``.
+        average : bool, optional
+            Overrides the constructor's ``average``. Draws that were not made by ``fit`` are made anew in every call.
+
+        Returns
+        -------
+        proba : array, shape (n, n_classes)
+            Columns in the order of ``classes_``; rows sum to one.
+        """
+        return np.exp(self.predict_log_proba(X, class_prior, average=average))
+
+    def predict_rejection(self, X: Any, *, average: bool | None = None) -> Any:
+        r"""Return :math:`1 - \nu(\theta(x))`, the probability that there is no decision ("don't know").
+
+        Parameters
+        ----------
+        X : array, sparse matrix or DataFrame, shape (n, d)
+            Inputs.
+        average : bool, optional
+            Overrides the constructor's ``average``.
+
+        Returns
+        -------
+        probability : array, shape (n,), or (n, n_classes) with one column per one-vs-rest machine
+        """
+        values = self._latent_values(self._inputs(X), self._wanted(average))
+        columns = [np.mean(rejection(f, C), axis=1) for f, C in zip(values, np.atleast_1d(self.C_))]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+    def evidence_curve(self, C: Any = None) -> EvidenceCurve:
+        """Return naive and normalised evidence against C at the fixed product of C and the fitted kernel (two classes).
+
+        Parameters
+        ----------
+        C : array, optional
+            Increasing positive values; by default forty from a tenth to ten times the fitted one, within the range of C.
+        """
+        self._inputs(np.zeros((1, self.n_features_in_)))
+        if len(self._machines) > 1:
+            raise ValueError("evidence_curve: expected a machine of two classes, found several one-vs-rest machines")
+        grid = np.geomspace(0.1 * self.C_, min(10.0 * self.C_, C_RANGE[1]), 40) if C is None else np.asarray(C, dtype=float)
+        if grid.ndim != 1 or grid.size < 2 or not (np.all(grid > 0.0) and np.all(np.diff(grid) > 0.0)):
+            raise ValueError(f"evidence_curve: expected increasing positive values of C, found {C!r}")
+        m = self._machines[0]
+        o = m.objective
+        scaled = ScaledObjective(m.kernel, m.likelihood, o.inference, o.X, o.y, o.prior, o.normalizer, o.nodes)
+        return evidence_curve(scaled, grid)
+
+
+__all__ = ["ProbabilisticSVC"]

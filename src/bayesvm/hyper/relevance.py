@@ -1,0 +1,130 @@
+r"""The kernel of a relevance vector machine by its evidence: precisions and noise at their optimum for every :math:`\theta`.
+
+The precisions maximise the evidence, so its derivative in the kernel's parameters is the partial one at fixed precisions:
+:math:`\langle \partial \ln Z/\partial \Phi, \partial \Phi/\partial\theta \rangle`, pulled back by the kernel from one matrix on the training rows.
+The evidence has many optima in the precisions. A climb follows one of them (the warm start), along which the evidence is smooth;
+where it vanishes the evidence drops, and the climb turns back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.hyper.priors import Flat, Hyperprior
+from bayesvm.inference.base import Evidence
+from bayesvm.inference.relevance import Relevance, RelevanceStart, SequentialRelevance
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.typing import Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class RelevanceEvaluation:
+    """What one evaluation gives: where, value and gradient with the hyperprior, the evidence, and the machine."""
+
+    theta: Vector
+    value: float
+    gradient: Vector
+    evidence: Evidence
+    relevance: Relevance
+
+
+@dataclasses.dataclass(frozen=True)
+class RelevanceObjective:
+    """Log evidence of a relevance vector machine plus log hyperprior, as a function of the kernel's parameters.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Bound to the data; its columns at the training rows are the basis functions.
+    likelihood : Likelihood
+        Its free parameters are learnt together with the precisions, and are no part of theta.
+    search : SequentialRelevance
+        How precisions are found.
+    X : Inputs
+        Training inputs.
+    y : array, shape (n,)
+        Labels -1/+1 or targets.
+    bias : bool
+        Whether a constant is one more basis function.
+    prior : Hyperprior
+        Density of theta.
+    """
+
+    kernel: Kernel
+    likelihood: Likelihood
+    search: SequentialRelevance
+    X: Inputs
+    y: Vector
+    bias: bool = True
+    prior: Hyperprior = dataclasses.field(default_factory=Flat)
+
+    @property
+    def theta0(self) -> Vector:
+        """Parameters of the given kernel."""
+        return self.kernel.theta
+
+    @property
+    def bounds(self) -> Matrix:
+        """Bounds of theta, one row (low, high) per entry."""
+        return self.kernel.bounds
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name per entry of theta."""
+        return self.kernel.names
+
+    def basis(self, kernel: Kernel, X: Inputs | None = None, Z: Inputs | None = None) -> Matrix:
+        """Return the basis functions centred at Z (the training rows) at the rows of X, the constant first."""
+        K = kernel.gram(self.X if X is None else X, Z)
+        return np.column_stack([np.ones(K.shape[0]), K]) if self.bias else K
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> RelevanceEvaluation:
+        """Return value, gradient and machine at ``theta``.
+
+        ``warm_start`` is the ``evidence.latent`` of an earlier evaluation, whose optimum is then followed.
+        """
+        theta = np.asarray(theta, dtype=float)
+        kernel = self.kernel.with_theta(theta)
+        found = self.search.maximize(self.basis(kernel), self.y, self.likelihood, self._start(warm_start))
+        dK = self._cotangent(found)
+        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
+        evidence = Evidence(
+            found.log_evidence,
+            {"likelihood": found.log_likelihood, "price": found.log_evidence - found.log_likelihood},
+            np.arange(len(self.X)),
+            dK,
+            np.empty(0),
+            found.status,
+            self._latent(found),
+            found.n_iter,
+        )
+        gradient = kernel.pullback(self.X, dK) if theta.size else np.empty(0)
+        return RelevanceEvaluation(theta, evidence.value + log_prior, gradient + prior_gradient, evidence, found)
+
+    def _cotangent(self, found: Relevance) -> Matrix:
+        """Return the derivative in the Gram matrix of the training rows, symmetric."""
+        n = len(self.X)
+        kept = found.active >= int(self.bias)
+        dK = np.zeros((n, n))
+        dK[:, found.active[kept] - int(self.bias)] = found.cotangent[:, kept]
+        return 0.5 * (dK + dK.T)
+
+    def _latent(self, found: Relevance) -> Vector:
+        """Return the optimum as one vector: logarithms of all precisions, then the likelihood's parameters."""
+        logs = np.full(len(self.X) + int(self.bias), np.inf)
+        logs[found.active] = np.log(found.precision)
+        return np.concatenate([logs, found.likelihood.theta])
+
+    def _start(self, latent: Vector | None) -> RelevanceStart | None:
+        if latent is None:
+            return None
+        k = len(self.X) + int(self.bias)
+        active = np.flatnonzero(np.isfinite(latent[:k]))
+        return RelevanceStart(active, latent[active], latent[k:])
+
+
+__all__ = ["RelevanceEvaluation", "RelevanceObjective"]

@@ -1,0 +1,185 @@
+r"""The free energy of Gaussians with natural parameters D and :math:`\nu`, and Newton steps towards its minimum.
+
+.. math:: q = \mathcal N(m, V), \quad V = (K^{-1} + D)^{-1}, \quad m = V \nu = K\alpha, \quad \alpha = \nu - D m,
+
+.. math:: F = \sum_i E\ell_i + \tfrac12 \alpha^\top m - \tfrac12 \sum_i D_i v_i + \tfrac12 \ln |I + K D| .
+
+F is stationary where :math:`r_1 = \alpha + g = 0` and :math:`r_2 = D - h = 0`, with :math:`g, h, c, k` the first to fourth derivative of the
+expected losses in the mean. Since :math:`\partial_v E\ell = \tfrac12 \partial_m^2 E\ell` and :math:`\delta v = -S\, \delta D`,
+:math:`S = V \circ V`, the Newton step solves
+
+.. math:: \bigl[I + \tfrac12 (\mathrm{diag}\, k - \mathrm{diag}(c)\, V \mathrm{diag}(c))\, S\bigr] \delta D = -r_2 - c \circ V r_1, \qquad
+          \delta m = V \bigl(-r_1 + \tfrac12 c \circ S\, \delta D\bigr) .
+
+It needs V itself, which the factor gives without a further factorisation: on points with :math:`D_i > 0` it is
+:math:`D^{-1} - D^{-1} R D^{-1}`. Points with hardly any precision are left out of S; they follow by the plain fixed-point step.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.inference.base import Factor
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.likelihoods.expectations import Expected
+from bayesvm.linalg import SignedFactor, SupportFactor
+from bayesvm.linalg.krylov import minimal_residual
+from bayesvm.solvers.newton import times
+from bayesvm.typing import Indices, Matrix, Vector
+
+#: Least variance, relative to the largest prior variance.
+FLOOR = 1e-15
+#: Points whose precision is a smaller share of their posterior precision are left out of S.
+WEAK = 1e-4
+
+
+@dataclasses.dataclass(frozen=True)
+class Gaussian:
+    """A Gaussian with its free energy.
+
+    Attributes
+    ----------
+    natural : array, shape (2, n)
+        D and nu.
+    factor : SupportFactor or SignedFactor
+        For D.
+    R : array
+        :math:`(K + D^{-1})^{-1}` on the support of the factor.
+    alpha, mean, var : arrays, shape (n,)
+        Coefficients and marginals.
+    trace : float
+        :math:`\\sum_i D_i v_i`.
+    expected : Expected
+        Expected losses.
+    """
+
+    natural: Matrix
+    factor: Factor
+    R: Matrix
+    alpha: Vector
+    mean: Vector
+    var: Vector
+    trace: float
+    expected: Expected
+
+    @classmethod
+    def of(cls, K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix) -> Gaussian:
+        """Compute it from its natural parameters.
+
+        Raises
+        ------
+        NotPositiveDefiniteError
+            If negative precisions leave no proper Gaussian.
+        """
+        D, nu = natural
+        signed = bool(np.any(D < 0.0))
+        factor: Factor = SignedFactor.of(K, D) if signed else SupportFactor.of(K, D)
+        R, var = _signed(K, factor) if isinstance(factor, SignedFactor) else _plain(K, factor)
+        M = factor.support
+        alpha = nu.copy()
+        alpha[M] -= R @ times(K, nu)[M]
+        mean = times(K, alpha)
+        var = np.maximum(var, FLOOR * float(np.max(np.diagonal(K))))
+        return cls(natural, factor, R, alpha, mean, var, float(D @ var), likelihood.expected(y, mean, var))
+
+    @property
+    def terms(self) -> dict[str, float]:
+        """Summands of the bound, minus the free energy."""
+        return {
+            "loss": -float(np.sum(self.expected.loss)),
+            "mean": -0.5 * float(self.alpha @ self.mean),
+            "spread": 0.5 * self.trace,
+            "determinant": -0.5 * self.factor.log_det(),
+        }
+
+    @property
+    def energy(self) -> float:
+        """The free energy."""
+        return -sum(self.terms.values())
+
+    @property
+    def residual(self) -> float:
+        """Largest violation of the stationarity conditions, in units of the standard deviations."""
+        e = self.expected
+        apart = np.abs(e.gradient + self.alpha) * np.sqrt(self.var)
+        wider = np.abs(e.curvature - self.natural[0]) * self.var
+        return float(np.max(np.maximum(apart, wider), initial=0.0))
+
+    @property
+    def image(self) -> Matrix:
+        """Where a full fixed-point (natural-gradient) step leads."""
+        e = self.expected
+        return np.stack([e.curvature, e.curvature * self.mean - e.gradient])
+
+    def newton(self, K: Matrix, *, convex: bool) -> Matrix:
+        """Return where a Newton step leads; with a convex loss no precision becomes negative."""
+        e, D = self.expected, self.natural[0]
+        J, S = self._squares(K)
+
+        def spread(p: Vector) -> Vector:
+            """Return S p."""
+            x = np.zeros_like(p)
+            x[J] = S @ p[J]
+            return x
+
+        def product(q: Vector) -> Vector:
+            x = spread(q / self.var)
+            return np.asarray(q + 0.5 * self.var * (e.fourth * x - e.third * self._covariance(K, e.third * x)))
+
+        r1 = self.alpha + e.gradient
+        right = self.var * (e.curvature - D - e.third * self._covariance(K, r1))
+        scale = float(np.sqrt(right @ right))
+        change = (
+            minimal_residual(product, right, tol=min(0.03, 0.3 * scale), max_iter=30) / self.var if scale else right
+        )
+        push = 0.5 * e.third * spread(change) - r1
+        move = self._covariance(K, push)
+        new = D + change
+        if convex:
+            new = np.maximum(new, 0.1 * np.minimum(D, e.curvature))
+        mean = self.mean + move
+        return np.stack([new, self.alpha + push - D * move + new * mean])
+
+    def _covariance(self, K: Matrix, x: Vector) -> Vector:
+        """Return V x."""
+        M = self.factor.support
+        x = x.copy()
+        x[M] -= self.R @ times(K, x)[M]
+        return times(K, x)
+
+    def _squares(self, K: Matrix) -> tuple[Indices, Matrix]:
+        """Return the points that count and the squares of the covariances between them."""
+        M, D = self.factor.support, self.natural[0]
+        share = np.abs(D[M]) * self.var[M] > WEAK
+        J = M[share]
+        d = D[J]
+        V = self.R if J.size == M.size else self.R[np.ix_(share, share)]
+        V = V / -(d[:, None] * d)
+        V[np.diag_indices(J.size)] = self.var[J]
+        V *= V
+        return J, V
+
+
+def _plain(K: Matrix, factor: SupportFactor) -> tuple[Matrix, Vector]:
+    """Return R and the variances of all points."""
+    M, prior = factor.support, np.diagonal(K)
+    R, diagonal = factor.inverse()
+    if M.size == prior.size:
+        return R, factor.variances(K, diagonal)
+    var = prior.copy()
+    var[M] = factor.variances(K, diagonal)
+    others = np.setdiff1d(np.arange(prior.size), M, assume_unique=True)
+    var[others] -= factor.explained(K[np.ix_(M, others)])
+    return R, var
+
+
+def _signed(K: Matrix, factor: SignedFactor) -> tuple[Matrix, Vector]:
+    """Return the same when some precisions are negative."""
+    _, var = _plain(K, factor.positive)
+    raised = K[:, factor.support] @ factor.U
+    return factor.matrix(), var + np.einsum("ij,ij->i", raised, raised)
+
+
+__all__ = ["Gaussian"]

@@ -1,0 +1,137 @@
+r"""What the sequential search asks of a relevance vector machine (the contract page of this folder).
+
+The model is :math:`f = \Phi w` with :math:`w_i \sim \mathcal N(0, 1/a_i)`, Thesis (3.35), (3.39). The weights of the active functions
+are written :math:`w = A^{-1/2} v`, so that v has a unit prior and, with :math:`\Psi = \Phi A^{-1/2}`, the mode minimises
+:math:`\sum_i \ell(y_i, f_i) + \tfrac12 v^\top v`. The Hessian :math:`H = I + \Psi^\top W \Psi` has eigenvalues of at least one whatever the
+basis functions are: two that coincide, or precisions that differ by many orders of magnitude, do no harm. With
+:math:`\Sigma = H^{-1}`, :math:`u_n = \psi_n^\top \Sigma \psi_n\, \ell'''_n` (zero for a quadratic loss) and :math:`c = \Sigma \Psi^\top u`,
+
+.. math::
+
+    \ln Z &= -\textstyle\sum \ell - \tfrac12 v^\top v - \tfrac12 \ln |H|, \\
+    \frac{\partial \ln Z}{\partial \ln a_i} &= \tfrac12 (1 - v_i^2 - \Sigma_{ii} + v_i c_i), \\
+    \frac{\partial \ln Z}{\partial \Phi} &= \bigl[ r v^\top - W \Psi \Sigma - \tfrac12 u v^\top - \tfrac12 r c^\top
+        + \tfrac12 W \Psi c\, v^\top \bigr] A^{-1/2}, \qquad r = -\ell' :
+
+Laplace's method (Thesis (3.21)), exact for a quadratic loss (Thesis (3.38)); the terms with u and c are those through the mode.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from bayesvm.likelihoods.base import Derivatives
+from bayesvm.linalg import Cholesky
+from bayesvm.solvers.base import Status
+from bayesvm.typing import Indices, Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    r"""Active functions with their precisions, the posterior of their weights, and the evidence.
+
+    Attributes
+    ----------
+    active : array of int, shape (m,)
+        Columns of the basis.
+    log_precision : array, shape (m,)
+        Logarithms of the precisions :math:`a_i`.
+    phi : array
+        Logarithms of the likelihood's free parameters.
+    v : array, shape (m,)
+        Mode of :math:`A^{1/2} w`.
+    factor : Cholesky
+        Of H.
+    covariance : array, shape (m, m)
+        :math:`\Sigma`.
+    value : float
+        :math:`\ln Z`.
+    gradient : array, shape (m + p,)
+        Its derivatives in ``log_precision`` and ``phi``.
+    status : Status
+        How the search for the mode ended.
+    """
+
+    active: Indices
+    log_precision: Vector
+    phi: Vector
+    v: Vector
+    factor: Cholesky
+    covariance: Matrix
+    value: float
+    gradient: Vector
+    status: Status
+
+    @property
+    def root(self) -> Vector:
+        """Square roots of the precisions."""
+        return np.asarray(np.exp(0.5 * self.log_precision))
+
+    @property
+    def weights(self) -> Vector:
+        """Posterior means of the weights w."""
+        return self.v / self.root
+
+
+@dataclasses.dataclass(frozen=True)
+class Scores:
+    r"""How all basis functions stand to the present model.
+
+    Attributes
+    ----------
+    norm : array, shape (k,)
+        :math:`\varphi^\top W \varphi`.
+    s : array, shape (k,)
+        :math:`\varphi^\top C^{-1} \varphi`, what the active functions leave of the norm.
+    q : array, shape (k,)
+        :math:`\varphi^\top C^{-1} \hat t = -\varphi^\top \ell'`, how well the function is aligned with what is left of the targets.
+    """
+
+    norm: Vector
+    s: Vector
+    q: Vector
+
+
+class RelevanceProblem(ABC):
+    """Basis functions, targets and a likelihood: what can be asked about any choice of active functions."""
+
+    #: All basis functions at the training inputs, shape (n, k).
+    basis: Matrix
+    #: Effective number of samples.
+    size: float
+
+    @abstractmethod
+    def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> State:
+        """Return the state; ``weights`` are a first guess of the weights (they change the cost, not the result)."""
+
+    @abstractmethod
+    def scores(self, state: State) -> Scores:
+        """Return the scores of all functions, of use for those that are not active."""
+
+    @abstractmethod
+    def derivatives(self, state: State) -> Derivatives:
+        """Return the derivatives of the loss at the mode."""
+
+    @property
+    @abstractmethod
+    def phi_bounds(self) -> Matrix:
+        """Bounds of ``phi``, one row (low, high) per entry."""
+
+
+def basis_cotangent(problem: RelevanceProblem, state: State) -> Matrix:
+    r"""Return :math:`\partial \ln Z/\partial \Phi` in the active columns at fixed precisions, shape (n, m)."""
+    d = problem.derivatives(state)
+    W, r, root = d.curvature, -d.gradient, state.root
+    psi = problem.basis[:, state.active] / root
+    projected = psi @ state.covariance
+    u = np.einsum("nm,nm->n", projected, psi) * d.third
+    c = projected.T @ u
+    left = r - 0.5 * u + 0.5 * W * (psi @ c)
+    G = np.outer(left, state.v) - W[:, None] * projected - 0.5 * np.outer(r, c)
+    return np.asarray(G / root)
+
+
+__all__ = ["RelevanceProblem", "Scores", "State", "basis_cotangent"]

@@ -1,0 +1,121 @@
+r"""Relevance vector machines with a quadratic loss: inner products of basis functions instead of rows.
+
+Where the loss is :math:`\ell_i(f) = \ell_i(0) - \kappa\, (g_i f - \tfrac12 w_i f^2)` with one factor :math:`\kappa` for all samples
+(Gaussian noise: :math:`\kappa` is the precision), the evidence depends on the data through :math:`\Phi^\top w \Phi` and
+:math:`b = \Phi^\top g` alone. A column of the former is computed when its function becomes active; all else is algebra of the size of the
+active set.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.inference.relevance.problem import RelevanceProblem, Scores, State
+from bayesvm.likelihoods.base import Derivatives, Likelihood
+from bayesvm.linalg import cholesky
+from bayesvm.solvers.base import Status
+from bayesvm.typing import Indices, Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class _Factor:
+    """The factor kappa (relative to the given likelihood) and the total loss at f = 0, each with its derivatives in phi."""
+
+    kappa: float
+    loss: float
+    rate: Vector
+    loss_rate: Vector
+
+
+class QuadraticProblem(RelevanceProblem):
+    """Exact evidence from inner products.
+
+    Parameters
+    ----------
+    basis : array, shape (n, k)
+        All basis functions at the training inputs.
+    y : array, shape (n,)
+        Targets.
+    likelihood : Likelihood
+        Quadratic in f, its parameters scaling gradient and curvature alike.
+    """
+
+    def __init__(self, basis: Matrix, y: Vector, likelihood: Likelihood) -> None:
+        self.basis = basis
+        self._y, self._likelihood = y, likelihood
+        origin = likelihood.derivatives(y, np.zeros_like(y))
+        self._w, self._total = origin.curvature, float(np.sum(origin.curvature))
+        self.size = self._total**2 / float(np.sum(self._w**2))
+        self._b = -(origin.gradient @ basis)
+        self._norm = np.einsum("nk,nk,n->k", basis, basis, self._w)
+        self._place: dict[int, int] = {}
+        self._cross = np.empty((16, basis.shape[1]))
+        self._known: tuple[bytes, _Factor] | None = None
+
+    @property
+    def phi_bounds(self) -> Matrix:
+        """Return the bounds of the likelihood's free parameters."""
+        return self._likelihood.bounds.reshape(-1, 2)
+
+    def derivatives(self, state: State) -> Derivatives:
+        """Return the derivatives of the loss at the mode."""
+        f = self.basis[:, state.active] @ state.weights
+        return self._likelihood.with_theta(state.phi).derivatives(self._y, f)
+
+    def _rows(self, active: Indices) -> list[int]:
+        """Return where the inner products of the active functions with all others are kept; compute what is missing."""
+        for j in active.tolist():
+            if j not in self._place:
+                if len(self._place) == self._cross.shape[0]:
+                    self._cross = np.concatenate([self._cross, np.empty_like(self._cross)])
+                self._cross[len(self._place)] = (self._w * self.basis[:, j]) @ self.basis
+                self._place[j] = len(self._place)
+        return [self._place[j] for j in active.tolist()]
+
+    def _factor(self, phi: Vector) -> _Factor:
+        """Return how the loss depends on the likelihood's parameters, remembered for the last ones."""
+        key = phi.tobytes()
+        if self._known is None or self._known[0] != key:
+            likelihood, zeros = self._likelihood.with_theta(phi), np.zeros_like(self._y)
+            d = likelihood.derivatives(self._y, zeros)
+            kappa = float(np.sum(d.curvature)) / self._total
+            p = likelihood.theta_derivatives(self._y, zeros)
+            found = _Factor(
+                kappa, float(np.sum(d.loss)), p.curvature.sum(axis=1) / (self._total * kappa), p.loss.sum(axis=1)
+            )
+            self._known = key, found
+        return self._known[1]
+
+    def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> State:
+        """Return the evidence with its derivatives; a guess of the weights is of no use."""
+        known = self._factor(phi)
+        inverse = np.exp(-0.5 * log_precision)
+        rows = self._rows(active)
+        G = self._cross[np.ix_(rows, active)] * inverse[:, None] * inverse
+        b = inverse * self._b[active]
+        H = known.kappa * G
+        H.flat[:: active.size + 1] += 1.0
+        factor = cholesky(H, overwrite=True, what="the Hessian of the weights")
+        v = factor.solve(known.kappa * b)
+        Sigma = factor.inverse()
+        value = -known.loss + 0.5 * known.kappa * float(b @ v) - 0.5 * factor.log_det()
+        diagonal = np.diagonal(Sigma)
+        gradient = 0.5 * (1.0 - v**2 - diagonal)
+        if phi.size:
+            explained = known.kappa * float(b @ v - 0.5 * (v @ G @ v))
+            spread = 0.5 * (active.size - float(diagonal.sum()))
+            gradient = np.concatenate([gradient, known.rate * (explained - spread) - known.loss_rate])
+        return State(active, log_precision, phi, v, factor, Sigma, value, gradient, Status.CONVERGED)
+
+    def scores(self, state: State) -> Scores:
+        """Return the scores from the stored inner products."""
+        kappa = self._factor(state.phi).kappa
+        rows = self._rows(state.active)
+        cross, norm = self._cross[rows], kappa * self._norm
+        V = state.factor.half_solve(kappa * cross / state.root[:, None])
+        return Scores(norm, norm - np.einsum("mk,mk->k", V, V), kappa * (self._b - state.weights @ cross))
+
+
+__all__ = ["QuadraticProblem"]

@@ -1,0 +1,323 @@
+"""Expectation propagation: fixed points, evidence, gradient, against independent computations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+
+import bayesvm.likelihoods as lib
+from bayesvm.hyper import EvidenceObjective
+from bayesvm.inference import EP, Exact, Laplace, leave_one_out
+from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, RationalQuadratic
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.linalg import SignedFactor, SupportFactor
+from bayesvm.solvers import Status
+from bayesvm.testing import check_inference, five_point, relative_error
+from bayesvm.testing.solvers import problem
+
+TIGHT = EP(tol=1e-10)
+LIKELIHOODS = [
+    lib.Trigonometric(),
+    lib.RaisedCosine(),
+    lib.Logistic(),
+    lib.Probit(),
+    lib.NormalizedHinge(),
+    lib.SoftInsensitive(),
+    lib.SmoothInsensitive(),
+    lib.Huber(),
+    lib.Laplace(),
+    lib.EpsilonInsensitive(),
+    lib.GaussianNoise(),
+]
+NAMES = [type(likelihood).__name__ for likelihood in LIKELIHOODS]
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=NAMES)
+def test_conformance(likelihood):
+    check_inference(TIGHT, likelihood)
+
+
+@pytest.mark.parametrize("likelihood", [lib.Trigonometric(), lib.SoftInsensitive(), lib.NormalizedHinge()], ids=repr)
+def test_conformance_with_weights(likelihood):
+    check_inference(TIGHT, lib.Weighted(likelihood, np.linspace(0.4, 3.0, 40)))
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=NAMES)
+@pytest.mark.parametrize(
+    "kernel",
+    [Gaussian(2.0, 1.5, ard=True) + Constant(), Matern32() + Linear(0.1), RationalQuadratic() + Constant(0.5)],
+    ids=["gaussian-ard", "matern-linear", "rational-quadratic"],
+)
+def test_gradient_in_all_hyperparameters(likelihood, kernel):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(25, 2))
+    signal = np.sin(2.0 * X[:, 0]) + 0.3 * rng.normal(size=25)
+    y = np.where(signal > 0.0, 1.0, -1.0) if isinstance(likelihood, lib.Classification) else signal
+    objective = EvidenceObjective(kernel.bind(2), likelihood, TIGHT, Inputs(X), y)
+    theta = objective.theta0
+    expected = five_point(lambda p: objective.evaluate(p).value, theta)
+    assert relative_error(objective.evaluate(theta).gradient, expected) < 1e-6
+
+
+def test_gaussian_noise_is_exact():
+    likelihood = lib.GaussianNoise(0.3)
+    K, y = problem(likelihood, n=60)
+    (p, e), (q, f) = EP().infer(K, y, likelihood), Exact().infer(K, y, likelihood)
+    assert e.value == pytest.approx(f.value, abs=1e-9)
+    np.testing.assert_allclose(p.alpha, q.alpha, atol=1e-9)
+    np.testing.assert_allclose(e.dK, f.dK, atol=1e-9)
+    np.testing.assert_allclose(e.dphi, f.dphi, atol=1e-9)
+    np.testing.assert_allclose(p.var(K, np.diag(K)), q.var(K, np.diag(K)), atol=1e-9)
+
+
+# -- probit: two independent checks -----------------------------------------------------------------------------------------
+def sequential_probit_ep(K, y, sweeps=200):
+    """One site at a time, with the posterior covariance kept as a dense matrix and moments from the textbook formulas."""
+    n = y.size
+    tau, nu = np.zeros(n), np.zeros(n)
+    S, m = K.copy(), np.zeros(n)
+    for _ in range(sweeps):
+        for i in range(n):
+            t_cav, n_cav = 1.0 / S[i, i] - tau[i], m[i] / S[i, i] - nu[i]
+            mc, vc = n_cav / t_cav, 1.0 / t_cav
+            z = y[i] * mc / np.sqrt(1.0 + vc)
+            r = norm.pdf(z) / norm.cdf(z)
+            mean = mc + y[i] * vc * r / np.sqrt(1.0 + vc)
+            var = vc - vc**2 * r / (1.0 + vc) * (z + r)
+            change = 1.0 / var - t_cav - tau[i]
+            tau[i] += change
+            nu[i] = mean / var - n_cav
+            S = S - change / (1.0 + change * S[i, i]) * np.outer(S[:, i], S[i])
+            m = S @ nu
+    v = np.diag(S)
+    vc = 1.0 / (1.0 / v - tau)
+    mc = vc * (m / v - nu)
+    a = nu / tau  # site means; the normalisers of normalised sites
+    log_sites = norm.logcdf(y * mc / np.sqrt(1.0 + vc)) + 0.5 * np.log(2.0 * np.pi * (vc + 1.0 / tau))
+    log_sites += 0.5 * (mc - a) ** 2 / (vc + 1.0 / tau)
+    C = K + np.diag(1.0 / tau)
+    value = log_sites.sum() - 0.5 * np.linalg.slogdet(2.0 * np.pi * C)[1] - 0.5 * a @ np.linalg.solve(C, a)
+    b = np.linalg.solve(C, a)
+    return value, 0.5 * (np.outer(b, b) - np.linalg.inv(C)), m, v
+
+
+def test_probit_agrees_with_a_sequential_dense_implementation():
+    K, y = problem(lib.Probit(), n=30)
+    value, dK, mean, var = sequential_probit_ep(K, y)
+    posterior, evidence = TIGHT.infer(K, y, lib.Probit())
+    assert evidence.value == pytest.approx(value, abs=1e-8)
+    np.testing.assert_allclose(evidence.dK, dK, atol=1e-7)
+    np.testing.assert_allclose(posterior.mean(K), mean, atol=1e-7)
+    np.testing.assert_allclose(posterior.var(K, np.diag(K)), var, atol=1e-7)
+
+
+def test_probit_evidence_is_close_to_the_orthant_probability():
+    """The exact evidence is P(g > 0) for g = y (f + noise), a normal orthant probability (Genz's algorithm in SciPy)."""
+    K, y = problem(lib.Probit(), n=6)
+    C = np.outer(y, y) * (K + np.eye(6))
+    exact = multivariate_normal(np.zeros(6), C, maxpts=2_000_000, abseps=1e-9, releps=1e-7, seed=0).cdf(np.zeros(6))
+    assert TIGHT.infer(K, y, lib.Probit())[1].value == pytest.approx(np.log(exact), abs=2e-3)
+
+
+# -- against sampling -------------------------------------------------------------------------------------------------------
+def elliptical_slice(K, y, likelihood, rng, chains=500, burn=100, keep=400):
+    """Return the mean and variance of the latent values over chains * keep draws of the posterior."""
+    n = y.size
+    L = np.linalg.cholesky(K + 1e-10 * np.eye(n))
+    labels = np.broadcast_to(y, (chains, n))
+
+    def log_likelihood(f):
+        return -likelihood.derivatives(labels[: len(f)], f).loss.sum(axis=1)
+
+    f = np.broadcast_to(Laplace().solver.solve(K, y, likelihood.smoothed).f, (chains, n)).copy()
+    if not likelihood.traits.convex or likelihood.traits.smoothness < 1:
+        f[:] = 0.0
+    level = log_likelihood(f)
+    total, square = np.zeros(n), np.zeros(n)
+    for step in range(burn + keep):
+        other = rng.standard_normal((chains, n)) @ L.T
+        floor = level + np.log(rng.random(chains))
+        angle = 2.0 * np.pi * rng.random(chains)
+        low, high = angle - 2.0 * np.pi, angle.copy()
+        todo = np.arange(chains)
+        while todo.size:
+            trial = f[todo] * np.cos(angle[todo])[:, None] + other[todo] * np.sin(angle[todo])[:, None]
+            value = log_likelihood(trial)
+            good = value > floor[todo]
+            accepted = todo[good]
+            f[accepted], level[accepted] = trial[good], value[good]
+            todo = todo[~good]
+            low[todo] = np.where(angle[todo] < 0.0, angle[todo], low[todo])
+            high[todo] = np.where(angle[todo] >= 0.0, angle[todo], high[todo])
+            angle[todo] = low[todo] + (high[todo] - low[todo]) * rng.random(todo.size)
+        if step >= burn:
+            total += f.sum(axis=0)
+            square += (f**2).sum(axis=0)
+    mean = total / (chains * keep)
+    return mean, square / (chains * keep) - mean**2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=NAMES)
+def test_marginals_against_200000_draws(likelihood):
+    K, y = problem(likelihood, n=20)
+    start = likelihood if likelihood.traits.convex and likelihood.traits.smoothness >= 1 else None
+    mean, var = elliptical_slice(K, y, likelihood, np.random.default_rng(1)) if start else _from_prior(K, y, likelihood)
+    posterior, _ = TIGHT.infer(K, y, likelihood)
+    K_s = K[:, posterior.support]
+    deviation = np.sqrt(var)
+    assert np.max(np.abs(posterior.mean(K_s) - mean) / deviation) < 0.12
+    assert np.max(np.abs(np.sqrt(posterior.var(K_s, np.diag(K))) / deviation - 1.0)) < 0.08
+
+
+def _from_prior(K, y, likelihood):
+    smooth = lib.Logistic() if isinstance(likelihood, lib.Classification) else lib.Huber()
+
+    class Started:
+        """The likelihood with a start that any solver can find."""
+
+        traits, derivatives, smoothed = smooth.traits, staticmethod(likelihood.derivatives), smooth
+
+    return elliptical_slice(K, y, Started, np.random.default_rng(1))
+
+
+# -- the way there ----------------------------------------------------------------------------------------------------------
+def test_a_warm_start_saves_sweeps():
+    K, y = problem(lib.Trigonometric())
+    _, cold = EP().infer(K, y, lib.Trigonometric())
+    _, warm = EP().infer(1.05 * K, y, lib.Trigonometric(), warm_start=cold.latent)
+    _, again = EP().infer(1.05 * K, y, lib.Trigonometric())
+    assert warm.n_iter < again.n_iter
+    assert warm.value == pytest.approx(again.value, abs=1e-9)
+
+
+def test_latent_values_of_laplace_are_a_warm_start():
+    K, y = problem(lib.RaisedCosine())
+    _, laplace = Laplace().infer(K, y, lib.RaisedCosine())
+    _, cold = EP().infer(K, y, lib.RaisedCosine())
+    _, warm = EP().infer(K, y, lib.RaisedCosine(), warm_start=laplace.latent)
+    assert warm.value == pytest.approx(cold.value, abs=1e-9)
+
+
+def test_says_when_it_ran_out_of_sweeps():
+    K, y = problem(lib.Probit())
+    _, evidence = EP(max_iter=2).infer(K, y, lib.Probit())
+    assert evidence.status is Status.MAX_ITER
+    assert not evidence.status.ok
+
+
+def test_far_points_of_a_sparse_likelihood_drop_out():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.uniform(-1, 1, 30), rng.uniform(8, 9, 30)])
+    y = np.where(X + 0.3 * rng.normal(size=60) > 0.0, 1.0, -1.0)
+    K = 4.0 * X[:, None] * X[None, :] + 1.0
+    posterior, evidence = EP().infer(K, y, lib.Trigonometric())
+    assert evidence.status.ok
+    assert posterior.support.size <= 45
+    assert evidence.value == pytest.approx(EP(drop=0.0, tol=1e-9).infer(K, y, lib.Trigonometric())[1].value, abs=1e-9)
+
+
+def test_pruning_hardly_moves_the_posterior():
+    K, y = problem(lib.Trigonometric(), n=80)
+    full, _, _ = TIGHT.posterior(K, y, lib.Trigonometric())
+    less, _, status = EP(tol=1e-10, prune=0.05).posterior(K, y, lib.Trigonometric())
+    assert status.ok
+    assert less.support.size < full.support.size
+    deviation = np.sqrt(full.var(K[:, full.support], np.diag(K)))
+    gap = np.abs(full.mean(K[:, full.support]) - less.mean(K[:, less.support])) / deviation
+    assert gap.max() < 0.06
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e4])
+@pytest.mark.parametrize("likelihood", [lib.Trigonometric(), lib.Logistic(), lib.SoftInsensitive()], ids=repr)
+def test_converges_for_tiny_and_huge_prior_variances(likelihood, scale):
+    K, y = problem(likelihood, n=60)
+    posterior, evidence = EP().infer(scale * K, y, likelihood)
+    assert evidence.status.ok
+    assert np.isfinite(evidence.value)
+    assert np.all(np.isfinite(posterior.alpha))
+
+
+def test_negative_sites_of_a_likelihood_that_is_not_log_concave():
+    rng = np.random.default_rng(3)
+    X = np.sort(rng.uniform(-2, 2, 60))
+    y = np.where(np.sin(3.0 * X) > 0.0, 1.0, -1.0)
+    y[::7] *= -1.0
+    K = 3.0 * np.exp(-0.5 * (X[:, None] - X[None, :]) ** 2 / 0.3**2) + 0.01 * np.eye(60)
+    likelihood = lib.NormalizedHinge()
+    posterior, evidence = TIGHT.infer(K, y, likelihood)
+    assert evidence.status.ok
+    assert isinstance(posterior.factor, SignedFactor)
+    W = np.zeros(60)
+    W[posterior.factor.support] = posterior.factor.curvature
+    V = np.linalg.inv(np.linalg.inv(K) + np.diag(W))
+    np.testing.assert_allclose(posterior.covariance(K[:, posterior.support], K), V, atol=1e-8)
+    np.testing.assert_allclose(posterior.factor.log_det(), np.linalg.slogdet(np.eye(60) + K @ np.diag(W))[1], atol=1e-9)
+    slope = five_point(lambda p: TIGHT.infer(np.exp(p[0]) * K, y, likelihood)[1].value, np.zeros(1))[0]
+    rows = np.ix_(evidence.rows, evidence.rows)
+    assert np.sum(evidence.dK * K[rows]) == pytest.approx(slope, rel=1e-6)
+
+
+# -- leave-one-out ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("likelihood", LIKELIHOODS[:5], ids=NAMES[:5])
+def test_leave_one_out_against_refits(likelihood):
+    K, y = problem(likelihood, n=60)
+    posterior, _ = EP().infer(K, y, likelihood)
+    q = leave_one_out(K, posterior)
+    found = likelihood.predict_proba(q.cavity_mean, q.cavity_var)
+    expected = _refitted(EP(), K, y, likelihood)
+    assert np.mean(np.abs(found - expected)) <= 0.005
+
+
+def test_leave_one_out_of_laplace_is_close():
+    likelihood = lib.Logistic()
+    K, y = problem(likelihood, n=60)
+    q = leave_one_out(K, Laplace().infer(K, y, likelihood)[0])
+    found = likelihood.predict_proba(q.cavity_mean, q.cavity_var)
+    assert np.mean(np.abs(found - _refitted(Laplace(), K, y, likelihood))) <= 0.02
+
+
+def test_leave_one_out_is_exact_for_gaussian_noise():
+    likelihood = lib.GaussianNoise(0.2)
+    K, y = problem(likelihood, n=30)
+    q = leave_one_out(K, Exact().infer(K, y, likelihood)[0])
+    for i in range(30):
+        rest = np.delete(np.arange(30), i)
+        posterior, _ = Exact().infer(K[np.ix_(rest, rest)], y[rest], likelihood)
+        assert q.cavity_mean[i] == pytest.approx(posterior.mean(K[[i]][:, rest])[0], abs=1e-9)
+        assert q.cavity_var[i] == pytest.approx(posterior.var(K[[i]][:, rest], K[[i], [i]])[0], abs=1e-9)
+
+
+def _refitted(inference, K, y, likelihood):
+    out = np.empty(y.size)
+    for i in range(y.size):
+        rest = np.delete(np.arange(y.size), i)
+        posterior, _ = inference.infer(K[np.ix_(rest, rest)], y[rest], likelihood)
+        K_s = K[[i]][:, rest][:, posterior.support]
+        out[i] = likelihood.predict_proba(posterior.mean(K_s), posterior.var(K_s, K[[i], [i]]))[0]
+    return out
+
+
+def test_a_weight_of_three_is_three_rows():
+    likelihood = lib.RaisedCosine()
+    K, y = problem(likelihood, n=20)
+    weights = np.where(np.arange(20) % 4 == 0, 3.0, 1.0)
+    rows = np.repeat(np.arange(20), weights.astype(int))
+    weighted = lib.Weighted(likelihood, weights)
+    p, e = TIGHT.infer(K, y, weighted)
+    r, f = TIGHT.infer(K[np.ix_(rows, rows)], y[rows], likelihood)
+    assert e.value == pytest.approx(f.value, abs=1e-8)
+    np.testing.assert_allclose(p.mean(K[:, p.support]), r.mean(K[:, rows][:, r.support]), atol=1e-8)
+    q, s = leave_one_out(K, p, weighted.copies), leave_one_out(K[np.ix_(rows, rows)], r)
+    np.testing.assert_allclose(q.cavity_mean[rows], s.cavity_mean, atol=1e-7)
+    np.testing.assert_allclose(q.cavity_var[rows], s.cavity_var, atol=1e-7)
+
+
+def test_factor_without_negative_curvature_is_the_plain_one():
+    K, _ = problem(lib.Probit(), n=10)
+    W = np.linspace(0.0, 1.0, 10)
+    plain, signed = SupportFactor.of(K, W), SignedFactor.of(K, W)
+    np.testing.assert_allclose(signed.matrix(), plain.matrix(), atol=1e-12)
+    np.testing.assert_allclose(signed.curvature, plain.curvature)
+    assert signed.log_det() == pytest.approx(plain.log_det())
