@@ -14,7 +14,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types layers docs bench clean
+.PHONY: help demo test lint types layers docs bench sanitize clean
 
 help:
 	@echo "make demo    a machine trains itself: summary here, report and picture in demo-output/"
@@ -24,6 +24,7 @@ help:
 	@echo "make layers  direction of imports (import-linter)"
 	@echo "make docs    documentation, in docs/_build/html"
 	@echo "make bench   benchmarks"
+	@echo "make sanitize  native tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make clean   remove the virtual environment and everything built"
 	@echo
 	@echo "PYTHON=...   interpreter for the virtual environment (now: $(PYTHON); 3.11 or later)"
@@ -78,6 +79,9 @@ docs: $(VENV)/.docs-tools $(VENV)/.package
 
 bench: $(VENV)/.test-tools $(VENV)/.package
 	$(SINGLE) $(BIN)/python -m benchmarks
+
+sanitize:
+	scripts/sanitize.sh
 
 clean:
 	rm -rf $(VENV) build dist demo-output docs/_build docs/api/generated

@@ -1,27 +1,44 @@
-"""Support vector machines that tune themselves by the evidence of the training data."""
+"""Support vector machines that tune themselves by the evidence of the training data.
+
+Names are imported from their modules when they are first used, so that ``import bayesvm`` is quick.
+"""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-from bayesvm.estimators import BayesianSVC, Committee
-
 __version__ = "0.1.0"
 
-#: Submodules that are imported when they are first used.
-#: Names that are imported from a submodule when they are first used.
-_FROM = {"check_gradient": "bayesvm.testing"}
-_LAZY = ("hyper", "inference", "kernels", "likelihoods", "testing")
+#: Public names and the modules that define them.
+_NAMES = {
+    "BayesianLSSVC": "bayesvm.estimators.ls_svm",
+    "BayesianLSSVR": "bayesvm.estimators.ls_svr",
+    "BayesianSVC": "bayesvm.estimators.bayesian_svc",
+    "BayesianSVR": "bayesvm.estimators.bayesian_svr",
+    "Committee": "bayesvm.estimators.committee",
+    "ExtendedSVC": "bayesvm.estimators.extended_svc",
+    "ExtendedSVR": "bayesvm.estimators.extended_svr",
+    "GPClassifier": "bayesvm.estimators.gaussian_process",
+    "GPRegressor": "bayesvm.estimators.gaussian_process",
+    "KernelFisherDiscriminant": "bayesvm.estimators.kernel_fisher",
+    "ProbabilisticSVC": "bayesvm.estimators.probabilistic_svc",
+    "TrigonometricSVC": "bayesvm.estimators.trigonometric_svc",
+    "VariationalSVC": "bayesvm.estimators.variational_svc",
+    "check_gradient": "bayesvm.testing",
+    "compare": "bayesvm.comparison",
+}
+#: Public submodules.
+_MODULES = ("datasets", "hyper", "inference", "kernels", "likelihoods", "testing")
 
-__all__ = ["BayesianSVC", "Committee", "__version__", *_FROM, *_LAZY]
+__all__ = ["__version__", *_NAMES, *_MODULES]  # noqa: PLE0604 (all are strings)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
+    if name in _MODULES:
         return importlib.import_module(f"bayesvm.{name}")
-    if name in _FROM:
-        return getattr(importlib.import_module(_FROM[name]), name)
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'bayesvm' has no attribute {name!r}")
 
 

@@ -1,0 +1,79 @@
+"""Data that breaks other machines: the right answer or one clear error."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from bayesvm.datasets import make_sinc
+from bayesvm.estimators.bayesian_svr import BayesianSVR
+
+X, Y, F = make_sinc(80, random_state=0)
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0, -1e9])
+def test_constant_targets(value):
+    machine = BayesianSVR().fit(X, np.full(80, value))
+    mean, std = machine.predict(np.array([[0.0], [50.0]]), return_std=True)
+    np.testing.assert_allclose(mean, value, atol=1e-2)
+    assert np.all(np.isfinite(std))
+
+
+def test_one_sample():
+    with pytest.raises(ValueError, match="1 sample"):
+        BayesianSVR().fit(X[:1], Y[:1])
+
+
+def test_two_samples():
+    mean, std = BayesianSVR().fit(X[:2], Y[:2]).predict(X[:2], return_std=True)
+    assert np.all(np.isfinite(mean)) and np.all(std > 0.0)
+
+
+def test_huge_offset():
+    plain = BayesianSVR(n_starts=1).fit(X, Y)
+    moved = BayesianSVR(n_starts=1).fit(X, 1e9 + Y)
+    Xt = np.linspace(-9.0, 9.0, 7)[:, None]
+    np.testing.assert_allclose(moved.predict(Xt) - 1e9, plain.predict(Xt), atol=1e-3)
+    np.testing.assert_allclose(moved.predict(Xt, return_std=True)[1], plain.predict(Xt, return_std=True)[1], rtol=1e-2)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_extreme_units(scale):
+    machine = BayesianSVR(n_starts=1).fit(X, scale * Y)
+    np.testing.assert_allclose(machine.predict(X) / scale, BayesianSVR(n_starts=1).fit(X, Y).predict(X), atol=1e-5)
+
+
+def test_duplicated_rows():
+    machine = BayesianSVR(n_starts=1).fit(np.vstack([X, X, X]), np.concatenate([Y, Y + 0.1, Y - 0.1]))
+    assert np.mean((machine.predict(X) - F) ** 2) < 0.02
+    same = BayesianSVR(n_starts=1).fit(np.zeros((20, 1)), Y[:20])
+    assert same.predict([[0.0]])[0] == pytest.approx(np.mean(Y[:20]), abs=0.5 * np.std(Y[:20]))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_targets_that_are_no_numbers(bad):
+    y = Y.copy()
+    y[5] = bad
+    with pytest.raises(ValueError, match="Input y contains"):
+        BayesianSVR().fit(X, y)
+
+
+def test_noise_free_targets():
+    machine = BayesianSVR(n_starts=2).fit(X, F)
+    assert np.sqrt(np.mean((machine.predict(X) - F) ** 2)) < 5e-3
+
+
+def test_more_features_than_rows():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(20, 60))
+    mean, std = BayesianSVR(n_starts=2).fit(Z, Z[:, 0]).predict(Z, return_std=True)
+    assert np.all(np.isfinite(mean)) and np.all(std > 0.0)
+
+
+def test_sparse_inputs():
+    rng = np.random.default_rng(0)
+    Z = sp.random(60, 5, density=0.4, format="csr", rng=rng)
+    y = np.asarray(Z.sum(axis=1)).ravel() + 0.1 * rng.normal(size=60)
+    sparse = BayesianSVR(n_starts=1).fit(Z, y)
+    assert sparse.score(Z, y) > 0.7
+    with pytest.raises(ValueError, match="dense array of targets"):
+        BayesianSVR().fit(Z, sp.csr_array(y[:, None]))
