@@ -262,10 +262,7 @@ def growth() -> None:
 
 def main() -> None:
     """Run what is named, or everything."""
-    jobs = {
-        job.__name__: job
-        for job in (sinc, robot, housing, compactiv, coverage, outliers, variance, speed, growth)
-    }
+    jobs = {job.__name__: job for job in (sinc, robot, housing, compactiv, coverage, outliers, variance, speed, growth)}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*jobs, []], default=[])
     for name in parser.parse_args().names or jobs:

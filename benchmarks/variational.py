@@ -20,7 +20,7 @@ from bayesvm.hyper import EvidenceObjective
 from bayesvm.inference import EP, FactorAnalysed, Inference, Laplace, Variational
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.testing import five_point
+from bayesvm.testing import exact_log_evidence, five_point
 from benchmarks._common import load, ringnorm, table
 
 #: Training size and limit of the mean number of test errors.
@@ -105,42 +105,6 @@ def finite_likelihoods() -> list[lib.Likelihood]:
     ]
 
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
-
-
-def _rule(knots: tuple[float, ...], mean: float, scale: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights under a Gaussian, cut at the knots and at every second standard deviation."""
-    ends = {mean + scale * k for k in range(-8, 9, 2)}
-    ends |= {k for k in knots if abs(k - mean) < 8.0 * scale}
-    pairs = list(itertools.pairwise(sorted(ends)))
-    nodes = np.concatenate([0.5 * (a + b) + 0.5 * (b - a) * NODES for a, b in pairs])
-    weights = np.concatenate([0.5 * (b - a) * WEIGHTS for a, b in pairs])
-    return nodes, weights * np.exp(-0.5 * ((nodes - mean) / scale) ** 2) / (np.sqrt(2.0 * np.pi) * scale)
-
-
-def log_evidence(K: np.ndarray, y: np.ndarray, likelihood: lib.Likelihood) -> float:
-    """Return the log evidence of two or three points: the last one in closed form or by quadrature, the others by panels."""
-    sign = 1.0 if isinstance(likelihood, lib.Classification) else -1.0
-    knots = [tuple(sorted(float(y[i] + sign * k) if sign < 0 else float(y[i] * k) for k in likelihood.knots)) for i in range(len(y))]
-    first, weight = _rule(knots[0], 0.0, float(np.sqrt(K[0, 0])))
-    total = np.log(weight) - likelihood.derivatives(np.full_like(first, y[0]), first).loss
-    if len(y) == 2:
-        mean, var = K[1, 0] / K[0, 0] * first, K[1, 1] - K[1, 0] ** 2 / K[0, 0]
-        last = likelihood.log_predictive(np.full_like(first, y[1]), mean, np.full_like(first, var))
-        return float(np.logaddexp.reduce(total + last))
-    scale = float(np.sqrt(K[1, 1] - K[1, 0] ** 2 / K[0, 0]))
-    gain = np.linalg.solve(K[:2, :2], K[:2, 2])
-    var = float(K[2, 2] - gain @ K[:2, 2])
-    parts = []
-    for f, outer in zip(first, total):
-        second, weight = _rule(knots[1], float(K[1, 0] / K[0, 0] * f), scale)
-        inner = np.log(weight) - likelihood.derivatives(np.full_like(second, y[1]), second).loss
-        mean = gain[0] * f + gain[1] * second
-        inner += likelihood.log_predictive(np.full_like(second, y[2]), mean, np.full_like(second, var))
-        parts.append(outer + np.logaddexp.reduce(inner))
-    return float(np.logaddexp.reduce(parts))
-
-
 def random_problem(likelihood: lib.Likelihood, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Draw a Gram matrix of random size and shape, and targets."""
     A = rng.normal(size=(n, n + 1))
@@ -159,7 +123,7 @@ def bound(problems: int = 100) -> None:
             n = 3 if i % 10 == 0 else 2
             K, y = random_problem(likelihood, n, rng)
             best = Variational(tol=1e-9).infer(K, y, likelihood)[1].value
-            gaps.append(log_evidence(K, y, likelihood) - best)
+            gaps.append(exact_log_evidence(K, y, likelihood) - best)
             if i < 20:
                 one, zero = (FactorAnalysed(m).infer(K, y, likelihood)[1].value for m in (1, 0))
                 factors.append([best - one, one - zero])

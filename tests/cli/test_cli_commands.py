@@ -17,6 +17,8 @@ import pytest
 pytest.importorskip("typer")
 
 from bayesvm.cli.app import app, run
+from bayesvm.cli.console import Reporter
+from bayesvm.cli.demo import demo
 from bayesvm.cli.methods import METHODS
 from bayesvm.persistence import load, read_info
 
@@ -153,7 +155,7 @@ def test_quiet_says_nothing(folder, tmp_path, capsys):
 def test_predict_labels_and_probabilities(folder, tmp_path):
     out = tmp_path / "p.csv"
     assert run([*call(folder, "predict", "label.bvm", "test.csv"), "--out", str(out)]) == 0
-    rows = list(csv.DictReader(out.open()))
+    rows = list(csv.DictReader(io.StringIO(out.read_text())))
     assert len(rows) == 30
     for row in rows:
         down, up = float(row["P(down)"]), float(row["P(up)"])
@@ -173,10 +175,15 @@ def test_parquet_in_and_out(folder, tmp_path):
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq
 
-    pq.write_table(
-        pa.table({"size": [0.5, None], "colour": ["red", "green"], "id": ["a", "b"], "same": [1, 1]}),
-        tmp_path / "x.parquet",
-    )
+    columns = {
+        "size": [0.5, None],
+        "colour": ["red", "green"],
+        "id": ["a", "b"],
+        "same": [1, 1],
+        "value": [0, 1],
+        "weight": [1, 1],
+    }
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
     assert (
         run(
             [
@@ -421,7 +428,13 @@ sys.exit(run(sys.argv[1:]))
 
 
 def test_demo(tmp_path, capsys):
-    assert run(["demo", "--out", str(tmp_path / "out")]) == 0
+    demo(tmp_path / "out", Reporter(), n=60, n_test=200)
     said = capsys.readouterr().out
     assert "cross-validated SVC" in said
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"report.html", "model.bvm", "probability.png"}
+
+
+@pytest.mark.slow
+def test_demo_command(tmp_path, capsys):
+    assert run(["demo", "--out", str(tmp_path / "out")]) == 0
+    assert "written:" in capsys.readouterr().out

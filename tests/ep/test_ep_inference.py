@@ -117,7 +117,7 @@ def test_probit_evidence_is_close_to_the_orthant_probability():
     K, y = problem(lib.Probit(), n=6)
     C = np.outer(y, y) * (K + np.eye(6))
     exact = multivariate_normal(np.zeros(6), C, maxpts=2_000_000, abseps=1e-9, releps=1e-7, seed=0).cdf(np.zeros(6))
-    assert TIGHT.infer(K, y, lib.Probit())[1].value == pytest.approx(np.log(exact), abs=2e-3)
+    assert TIGHT.infer(K, y, lib.Probit())[1].value == pytest.approx(np.log(exact), abs=5e-3)
 
 
 # -- against sampling -------------------------------------------------------------------------------------------------------
@@ -209,12 +209,12 @@ def test_says_when_it_ran_out_of_sweeps():
 
 def test_far_points_of_a_sparse_likelihood_drop_out():
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.uniform(-1, 1, 30), rng.uniform(8, 9, 30)])
-    y = np.where(X + 0.3 * rng.normal(size=60) > 0.0, 1.0, -1.0)
-    K = 4.0 * X[:, None] * X[None, :] + 1.0
+    X = np.concatenate([rng.uniform(-1, 1, 150), rng.uniform(8, 9, 30)])
+    y = np.where(X + 0.2 * rng.normal(size=180) > 0.0, 1.0, -1.0)
+    K = 4.0 * X[:, None] * X[None, :]  # f = w x with a well determined w
     posterior, evidence = EP().infer(K, y, lib.Trigonometric())
     assert evidence.status.ok
-    assert posterior.support.size <= 45
+    assert posterior.support.max() < 150
     assert evidence.value == pytest.approx(EP(drop=0.0, tol=1e-9).infer(K, y, lib.Trigonometric())[1].value, abs=1e-9)
 
 

@@ -25,7 +25,8 @@ def test_one_sample():
 
 def test_two_samples():
     mean, std = BayesianSVR().fit(X[:2], Y[:2]).predict(X[:2], return_std=True)
-    assert np.all(np.isfinite(mean)) and np.all(std > 0.0)
+    assert np.all(np.isfinite(mean))
+    assert np.all(std > 0.0)
 
 
 def test_huge_offset():
@@ -66,7 +67,8 @@ def test_more_features_than_rows():
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(20, 60))
     mean, std = BayesianSVR(n_starts=2).fit(Z, Z[:, 0]).predict(Z, return_std=True)
-    assert np.all(np.isfinite(mean)) and np.all(std > 0.0)
+    assert np.all(np.isfinite(mean))
+    assert np.all(std > 0.0)
 
 
 def test_sparse_inputs():

@@ -45,15 +45,14 @@ def test_three_groups_of_rows(fitted, sinc):
 
 
 def test_mean_is_the_kernel_expansion(fitted, sinc):
-    X, y, _ = sinc
+    _, y, _ = sinc
     Xt = np.linspace(-12.0, 12.0, 9)[:, None]
     expansion = fitted.kernel_.gram(Xt, fitted.support_vectors_) @ fitted.dual_coef_[0]
     np.testing.assert_allclose(fitted.predict(Xt), np.mean(y) + expansion, rtol=1e-9, atol=1e-12)
 
 
-def test_variance_is_the_latent_one_of_the_thesis(fitted, sinc):
+def test_variance_is_the_latent_one_of_the_thesis(fitted):
     """Thesis (4.46): the off-bound support vectors alone enter."""
-    X, _, _ = sinc
     noise, alpha = fitted.likelihood_, np.abs(fitted.dual_coef_[0])
     off = fitted.support_vectors_[alpha < noise.C * (1.0 - 1e-9)]
     Xt = np.linspace(-14.0, 14.0, 11)[:, None]
@@ -61,7 +60,9 @@ def test_variance_is_the_latent_one_of_the_thesis(fitted, sinc):
     middle = 2.0 * noise.beta * noise.epsilon / noise.C * np.eye(len(off)) + fitted.kernel_.gram(off)
     expected = fitted.kernel_.diag(Xt) - np.einsum("ij,ij->i", k, np.linalg.solve(middle, k.T).T)
     np.testing.assert_allclose(fitted.predict_latent(Xt)[1] ** 2, expected, rtol=1e-6)
-    np.testing.assert_array_equal(fitted.predict(Xt, return_std=True, return_noise=False)[1], fitted.predict_latent(Xt)[1])
+    np.testing.assert_array_equal(
+        fitted.predict(Xt, return_std=True, return_noise=False)[1], fitted.predict_latent(Xt)[1]
+    )
     assert np.all(fitted.predict(Xt, return_std=True)[1] > fitted.predict_latent(Xt)[1])
 
 
@@ -74,7 +75,8 @@ def test_intervals_hold_their_probability_by_simulation(fitted):
     inside = np.mean((draws > low[:, None]) & (draws < high[:, None]), axis=1)
     assert np.all(np.abs(inside - 0.8) < 0.03)
     wider = fitted.predict_interval(Xt, confidence=0.99)
-    assert np.all(wider[0] < low) and np.all(wider[1] > high)
+    assert np.all(wider[0] < low)
+    assert np.all(wider[1] > high)
     with pytest.raises(ValueError, match="confidence"):
         fitted.predict_interval(Xt, confidence=1.0)
 
@@ -98,7 +100,8 @@ def test_outlier_score(sinc):
     assert np.all(machine.outlier_score_ >= 0.0)
     assert np.median(machine.outlier_score_) == pytest.approx(np.log(2.0), abs=0.3)
     scores = machine.outlier_score(X[:4], y[:4])
-    assert np.argmax(scores) == 3 and scores.shape == (4,)
+    assert np.argmax(scores) == 3
+    assert scores.shape == (4,)
     assert np.argmax(machine.log_density(X[:4], y[:4])) != 3
     with pytest.raises(ValueError, match="finite targets"):
         machine.outlier_score(X[:4], np.full(4, np.nan))
@@ -133,7 +136,9 @@ def test_evidence_is_that_of_the_model_in_the_users_units(sinc):
 @pytest.mark.parametrize("likelihood", ["smooth-insensitive", "soft-insensitive", "huber"])
 def test_evidence_gradient(sinc, likelihood):
     X, y, _ = sinc
-    machine = BayesianSVR(likelihood=likelihood, fix_variance=False, optimizer=None, n_starts=1).fit(X[:60], 7.0 * y[:60])
+    machine = BayesianSVR(likelihood=likelihood, fix_variance=False, optimizer=None, n_starts=1).fit(
+        X[:60], 7.0 * y[:60]
+    )
     theta = machine.history_[0].end + 0.123
     _, gradient = machine.log_evidence(theta, gradient=True)
     assert relative_error(gradient, five_point(machine.log_evidence, theta, 1e-5)) < 1e-6
@@ -143,9 +148,8 @@ def test_given_hyperparameters_are_kept(sinc):
     X, y, _ = sinc
     kernel, noise = Gaussian(2.0, 0.5) + Constant(0.3), lib.SoftInsensitive(8.0, 0.2, 0.4)
     machine = BayesianSVR(kernel, likelihood=noise, optimizer=None).fit(X, y)
-    assert machine.likelihood_.C == pytest.approx(8.0)
-    assert machine.likelihood_.epsilon == pytest.approx(0.2)
-    assert machine.likelihood_.beta == 0.4
+    kept = machine.likelihood_
+    np.testing.assert_allclose([kept.C, kept.epsilon, kept.beta], [8.0, 0.2, 0.4])
     np.testing.assert_allclose(machine.kernel_.theta, kernel.theta)
     bare = BayesianSVR(kernel, likelihood=noise, optimizer=None, standardize=False).fit(X, y)
     np.testing.assert_allclose(bare.kernel_.gram(X[:5]), kernel.gram(X[:5]), rtol=1e-9)
@@ -179,7 +183,7 @@ def test_beta_by_size(n, beta):
 @pytest.mark.parametrize("likelihood", ["laplace", "epsilon-insensitive", lib.Laplace()])
 def test_losses_with_kinks_are_refused_with_the_reason(sinc, likelihood):
     X, y, _ = sinc
-    with pytest.raises(IncompatibleError, match=r"kinks.*use 'soft-insensitive'"):
+    with pytest.raises(IncompatibleError, match=r"kinks.*use .*'soft-insensitive'"):
         BayesianSVR(likelihood=likelihood).fit(X, y)
 
 

@@ -21,7 +21,7 @@ from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Likelihood, Regression, Weighted
 from bayesvm.likelihoods.convolution import half_width, log_tail
-from bayesvm.typing import Indices, Matrix, Vector
+from bayesvm.typing import Matrix, Vector
 
 
 class SelfTuningRegressor(RegressorMixin, SelfTuning):
@@ -164,9 +164,7 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
             joint = self._fit_machine(X, Y, likelihood, maximizer)
         objective = joint.objective
         assert isinstance(objective, SharedObjective)
-        machines = [
-            learn(objective.output(k), [joint.theta], maximizer, optimize=False) for k in range(Y.shape[1])
-        ]
+        machines = [learn(objective.output(k), [joint.theta], maximizer, optimize=False) for k in range(Y.shape[1])]
         machines[0] = dataclasses.replace(machines[0], maximum=joint.maximum)
         return [dataclasses.replace(machine, candidates=joint.candidates) for machine in machines]
 
@@ -278,7 +276,9 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
         Y = self._columns(y)
         check_consistent_length(mean, Y)
         if Y.shape != mean.shape or not np.all(np.isfinite(Y)):
-            raise ValueError(f"y: expected finite targets of shape {mean.shape}, found shape {Y.shape} or non-finite ones")
+            raise ValueError(
+                f"y: expected finite targets of shape {mean.shape}, found shape {Y.shape} or non-finite ones"
+            )
         return self._targets.inner(Y), mean, var
 
     def log_density(self, X: Any, y: Any) -> Any:

@@ -22,7 +22,7 @@ from bayesvm.likelihoods import Classification, GaussianNoise, Likelihood, Regre
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Length scales of the first starts, relative to the typical distance of two rows.
-RELATIVE_SCALES = (0.3, 0.7, 0.12, 1.5)
+RELATIVE_SCALES = (0.35, 0.8, 0.18, 1.6)
 
 
 class _RelevanceVectors:
@@ -61,6 +61,8 @@ class _RelevanceVectors:
 
     def _relevance_report(self, machines: Sequence[RelevanceMachine]) -> None:
         self.relevance_vectors_ = self.support_vectors_  # type: ignore[attr-defined]
+        occam = sum(m.evidence.terms["occam"] for m in machines)
+        self.log_marginal_likelihood_ = self.log_evidence_ - occam  # type: ignore[attr-defined]
         self.n_relevance_ = np.array([m.support.size for m in machines])
         self.precision_ = machines[0].precision if len(machines) == 1 else [m.precision for m in machines]
 
@@ -105,8 +107,10 @@ class RelevanceVectorClassifier(_RelevanceVectors, LabelProbabilities):
     precision_ : array (or a list of them)
         Precisions of the active weights, the constant first if it is active.
     kernel_, likelihood_, log_evidence_, history_, n_iter_, converged_, relevance_, classes_
-        As in :class:`~bayesvm.BayesianSVC`. The evidence is that of precisions and kernel at their optimum: with one free
-        precision per vector it is not comparable with that of machines without them.
+        As in :class:`~bayesvm.BayesianSVC`; ``log_evidence_`` contains Occam factors for the active functions (see
+        :mod:`bayesvm.hyper.relevance`).
+    log_marginal_likelihood_ : float
+        The evidence without these factors, as Tipping2001 states it.
 
     Notes
     -----
@@ -135,7 +139,7 @@ class RelevanceVectorClassifier(_RelevanceVectors, LabelProbabilities):
         likelihood: Any = "logistic",
         fit_intercept: bool = True,
         optimizer: str | None = "lbfgs",
-        n_starts: int = 4,
+        n_starts: int = 3,
         max_vectors: int = 1000,
         hyperprior: Any = None,
         standardize: bool = True,
@@ -143,8 +147,8 @@ class RelevanceVectorClassifier(_RelevanceVectors, LabelProbabilities):
         class_prior: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 3e-3,
-        max_iter: int = 100,
+        tol: float = 3e-2,
+        max_iter: int = 60,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -223,7 +227,7 @@ class RelevanceVectorRegressor(_RelevanceVectors, SelfTuningRegressor):
 
     Attributes
     ----------
-    relevance_vectors_, dual_coef_, n_relevance_, precision_
+    relevance_vectors_, dual_coef_, n_relevance_, precision_, log_marginal_likelihood_
         As in :class:`RelevanceVectorClassifier`, one machine per output; the mean of a target is
         ``kernel_.gram(X, relevance_vectors_) @ dual_coef_.T + intercept_``.
     intercept_ : array, shape (n_outputs,)
@@ -254,14 +258,14 @@ class RelevanceVectorRegressor(_RelevanceVectors, SelfTuningRegressor):
         ard: bool = False,
         fit_intercept: bool = True,
         optimizer: str | None = "lbfgs",
-        n_starts: int = 4,
+        n_starts: int = 3,
         max_vectors: int = 1000,
         hyperprior: Any = None,
         standardize: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 3e-3,
-        max_iter: int = 100,
+        tol: float = 3e-2,
+        max_iter: int = 60,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -282,7 +286,7 @@ class RelevanceVectorRegressor(_RelevanceVectors, SelfTuningRegressor):
     calibrate = None
 
     def _likelihood(self) -> Regression:
-        return GaussianNoise(0.1)
+        return GaussianNoise(0.01)  # where the search begins: a tenth of the standard deviation of the targets
 
     def _refined(self, machine: Any) -> Any:
         return machine
@@ -302,7 +306,10 @@ class RelevanceVectorRegressor(_RelevanceVectors, SelfTuningRegressor):
         super()._finish(machines, X, rows)
         intercepts = np.array([[m.intercept for m in machines]])
         self.intercept_ = self._targets.outer(intercepts)[0]
-        self._relevance_report(machines)
+
+    def _report(self, X: Any, Y: Matrix, n: float) -> None:
+        super()._report(X, Y, n)
+        self._relevance_report(self._machines)
 
 
 __all__ = ["RelevanceVectorClassifier", "RelevanceVectorRegressor"]

@@ -69,9 +69,7 @@ class NormalizedObjective(EvidenceObjective):
 
     def _normalizer_gradient(self, theta: Vector, estimate: NormalizerEstimate) -> Vector:
         kernel, likelihood = self.model(theta)
-        return np.concatenate(
-            [kernel.pullback(self.nodes, estimate.dK), np.full(likelihood.theta.size, estimate.dC)]
-        )
+        return np.concatenate([kernel.pullback(self.nodes, estimate.dK), np.full(likelihood.theta.size, estimate.dC)])
 
     @property
     def cost(self) -> int:
@@ -169,7 +167,6 @@ class EvidenceCurve:
     def interior(self) -> bool:
         """Whether the evidence has its maximum inside the range of C."""
         return 0 < int(np.argmax(self.log_evidence)) < self.C.size - 1
-
 
     def peak(self) -> float:
         """Return the C of the maximum, by a parabola through the highest point and its neighbours."""

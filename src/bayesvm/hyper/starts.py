@@ -7,7 +7,8 @@ Starts beyond the list are drawn around them.
 
 For regression the targets are standardised too. The thesis begins at :math:`\kappa = 0.5`, :math:`\kappa_b = 100`, C = 1,
 :math:`\epsilon = 0.05`, and advises further starts such as C = 10 or :math:`\kappa = 1/d` (Thesis section 4.5); the list here
-varies the length scale about :math:`\sqrt d` and the share of the noise in the targets, from which C and :math:`\epsilon` follow.
+varies the length scale about :math:`\sqrt d` and the share of the noise in the targets, from which C and
+:math:`\epsilon` follow.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _drawn(rng: np.random.Generator, d: int) -> Scale:
 
 
 def regression_scales(X: Inputs, spread: float) -> list[tuple[Scale, float]]:
-    """Return the deterministic starts for targets of standard deviation ``spread``: kernel, and standard deviation of the noise."""
+    """Return the deterministic starts, each with the standard deviation of the noise, for targets with that of ``spread``."""
     d = X.n_features
     root, variance = float(np.sqrt(d)), spread**2
     table = [

@@ -167,6 +167,10 @@ class Likelihood(Parameterized, ABC):
         """Return the profile at ``t = origin + x``, exact for tiny x if the loss is infinite at the origin."""
         return self.profile(self.origin + x)
 
+    def shifted_loss(self, x: Vector) -> Vector:
+        """Return the loss alone at ``t = origin + x``: what a quadrature with many nodes asks for."""
+        return self.shifted_profile(x).loss
+
     # -- from t to f, by Classification and Regression ----------------------------------------------------------------
     @abstractmethod
     def argument(self, y: Vector, f: Vector) -> Vector:
@@ -304,7 +308,7 @@ class Regression(Likelihood):
             name: None if pair is None else (pair[0] * factors[name], pair[1] * factors[name])
             for name, pair in self.limits.items()
         }
-        return dataclasses.replace(self, limits=limits, **values)  # type: ignore[arg-type]
+        return dataclasses.replace(self, limits=limits, **values)
 
     def distribution(self, scale: float = 1.0) -> NoiseDistribution:
         """Return the distribution of ``scale`` times the noise, with the methods of SciPy's distributions."""

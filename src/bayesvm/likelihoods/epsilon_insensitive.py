@@ -67,7 +67,7 @@ class EpsilonInsensitive(Regression):
         """Return the exponential tail, and inside the tube the tail plus a rectangle."""
         excess = np.asarray(t, dtype=float) - self.epsilon
         inside = np.log1p(self.C * np.maximum(-excess, 0.0))
-        return np.where(excess > 0.0, -self.C * excess, inside) - np.log(self.C) - self.log_mass
+        return np.asarray(np.where(excess > 0.0, -self.C * excess, inside) - np.log(self.C) - self.log_mass)
 
     def dual(self, y: Vector) -> Dual:
         """Return the dual of classical support vector regression, Thesis (4.25) with beta = 0."""

@@ -124,6 +124,13 @@ class TransitionLoss(Regression):
             np.where(zone, self.C / width**2 * np.sign(t) * s.twist, 0.0),
         )
 
+    def shifted_loss(self, x: Vector) -> Vector:
+        """Return the loss alone."""
+        a, width = np.abs(x), 2.0 * self.beta * self.epsilon
+        p = (a - (1.0 - self.beta) * self.epsilon) / width
+        zone = width * self.transition(np.clip(p, 0.0, 1.0)).area
+        return self.C * np.where(p > 1.0, a - self.epsilon, zone) + self.log_mass
+
     def profile_parameters(self, t: Vector) -> dict[str, tuple[Vector, Vector, Vector]]:
         r"""Return the derivatives in ln C and ln epsilon; :math:`\epsilon\, dp/d\epsilon = -a/(2\beta\epsilon)`."""
         a, zone, beyond, s = self._zones(t)

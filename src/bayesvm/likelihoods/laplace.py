@@ -55,7 +55,7 @@ class Laplace(Regression):
 
     def log_survival(self, t: Vector) -> Vector:
         """Return the exponential tail."""
-        return -self.C * np.asarray(t, dtype=float) - np.log(2.0)
+        return np.asarray(-self.C * np.asarray(t, dtype=float) - np.log(2.0))
 
     def dual(self, y: Vector) -> Dual:
         """Return the dual, Thesis (4.25) with beta = epsilon = 0."""

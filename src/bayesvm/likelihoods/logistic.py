@@ -38,5 +38,9 @@ class Logistic(Classification):
         curvature = wrong * expit(t)
         return Derivatives(np.logaddexp(0.0, -t), -wrong, curvature, -curvature * np.tanh(0.5 * t))
 
+    def shifted_loss(self, x: Vector) -> Vector:
+        """Return the loss alone."""
+        return np.asarray(np.maximum(-x, 0.0) + np.log1p(np.exp(-np.abs(x))))
+
 
 __all__ = ["Logistic"]

@@ -1,7 +1,8 @@
 r"""The soft insensitive noise as a mixture of Gaussians (Thesis section 2.2.2).
 
 The noise can be drawn in three steps: a standard deviation :math:`\sigma` from a Rayleigh density (:func:`rayleigh_density`),
-a mean t from a density on the zones and the flat top (:func:`mean_density`), and then :math:`\delta \sim \mathcal N(t, \sigma^2)`.
+a mean t from a density on the zones and the flat top (:func:`mean_density`), and then
+:math:`\delta \sim \mathcal N(t, \sigma^2)`.
 The Rayleigh mixture of centred Gaussians is the Laplacian density of rate C, hence
 
 .. math:: p(\delta) = \int \lambda(t)\, \tfrac C2 e^{-C |\delta - t|}\, dt
@@ -39,7 +40,8 @@ def mean_density(t: Vector, likelihood: QuadraticTransition) -> Vector:
 
     .. math:: \lambda(t) = \frac1Z \begin{cases}
         1 & |t| < (1-\beta)\epsilon \\
-        \left[1 + \dfrac{1}{2\beta\epsilon C} - p^2\right] e^{-C \beta\epsilon p^2} & (1-\beta)\epsilon \le |t| \le (1+\beta)\epsilon \\
+        \left[1 + \dfrac{1}{2\beta\epsilon C} - p^2\right] e^{-C \beta\epsilon p^2}
+        & (1-\beta)\epsilon \le |t| \le (1+\beta)\epsilon \\
         0 & \text{beyond,} \end{cases} \qquad p = \frac{|t| - (1-\beta)\epsilon}{2\beta\epsilon}.
 
     The thesis prints neither the exponential nor the right square; beta = 1 is its (2.52). With the factor 1/Z the density

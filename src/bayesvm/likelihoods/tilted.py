@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import erfc
 
-from bayesvm.likelihoods.panels import DROP, Profile, gaussian_panels
+from bayesvm.likelihoods.panels import Profile, gaussian_panels
 from bayesvm.typing import Indices, Matrix, Vector
 
 if TYPE_CHECKING:
     from bayesvm.likelihoods.base import Derivatives, Likelihood
 
+#: A panel ends where the integrand has fallen to exp(-DROP) of its maximum; the rule integrates a Gaussian cut there to 1e-14.
+DROP = 34.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _LOG_WEIGHTS = np.log(_WEIGHTS) - 0.5 * np.log(2.0 * np.pi)
 _REACH = float(np.sqrt(2.0 * DROP))
@@ -142,9 +144,11 @@ def _normalised(
     n = centre.size
     top = np.full(n, -np.inf)
     np.maximum.at(top, sample, np.max(exponent, axis=1))
-    weight = np.exp(exponent - top[sample, None])
+    weight = exponent - top[sample, None]
+    np.exp(weight, out=weight)
     total = np.bincount(sample, weight.sum(axis=1), n)
-    return TiltedNodes(sample, x, u, weight / total[sample, None], centre, log_scale + top + np.log(total))
+    weight /= total[sample, None]
+    return TiltedNodes(sample, x, u, weight, centre, log_scale + top + np.log(total))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,8 +238,12 @@ def _convex(g: _Exponents) -> TiltedNodes:
     x = (0.5 * (left + right))[:, None] + half[:, None] * _NODES
     r = (x - centre[:, None]) / part.scale[:, None]
     u = (centre - part.mean) / part.scale
-    loss = g.likelihood.shifted_profile(x).loss * part.weights[:, None] - top[:, None]
-    exponent = np.log(half / part.scale)[:, None] + _LOG_WEIGHTS - loss - (u[:, None] + 0.5 * r) * r
+    exponent = 0.5 * r
+    exponent += u[:, None]
+    exponent *= -r
+    exponent -= part.weights[:, None] * g.likelihood.shifted_loss(x)
+    exponent += (top + np.log(half / part.scale))[:, None]
+    exponent += _LOG_WEIGHTS
     offset = (mode - g.mean) / g.scale
     return _normalised(sample, x, r, exponent, offset, -at_mode - 0.5 * offset**2)
 

@@ -16,8 +16,10 @@ import hashlib
 import io
 import json
 import os
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -78,21 +80,27 @@ def read(
     source: str | os.PathLike[str] | BinaryIO, *, only_manifest: bool = False
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return manifest and members of a model file, or say in one sentence what is wrong with it."""
-    name = os.fspath(source) if isinstance(source, str | os.PathLike) else getattr(source, "name", "the model file")
+    if isinstance(source, str | os.PathLike):
+        with open(source, "rb") as file:
+            return _explained(file, os.fspath(source), only_manifest)
+    file = source if source.seekable() else io.BytesIO(source.read())
+    return _explained(file, str(getattr(source, "name", "the model file")), only_manifest)
+
+
+def _explained(file: BinaryIO, name: str, only_manifest: bool) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Read an open file; whatever is wrong becomes one error that names the file."""
     try:
-        return _read(source, only_manifest)
+        return _read(file, only_manifest)
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from None
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OverflowError) as error:
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, OverflowError) as error:
         raise ModelFileError(f"{name}: not a complete bayesvm model file ({error})") from None
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, zlib.error, struct.error) as error:
         raise ModelFileError(f"{name}: damaged bayesvm model file ({error})") from None
 
 
-def _read(source: Any, only_manifest: bool) -> tuple[dict[str, Any], dict[str, bytes]]:
-    if not isinstance(source, str | os.PathLike) and not source.seekable():
-        source = io.BytesIO(source.read())
-    with zipfile.ZipFile(source) as archive:
+def _read(file: BinaryIO, only_manifest: bool) -> tuple[dict[str, Any], dict[str, bytes]]:
+    with zipfile.ZipFile(file) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
         if MANIFEST not in entries:
             raise ModelFileError("not a bayesvm model file (it has no manifest)")

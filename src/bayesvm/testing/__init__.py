@@ -4,6 +4,7 @@ Each check returns nothing and raises ``AssertionError`` with what was expected 
 """
 
 from bayesvm.testing.differences import five_point, relative_error
+from bayesvm.testing.evidence import exact_log_evidence
 from bayesvm.testing.gradient import GradientReport, check_gradient
 from bayesvm.testing.inference import check_inference
 from bayesvm.testing.kernels import check_kernel
@@ -17,6 +18,7 @@ __all__ = [
     "check_kernel",
     "check_likelihood",
     "check_solver",
+    "exact_log_evidence",
     "five_point",
     "relative_error",
 ]

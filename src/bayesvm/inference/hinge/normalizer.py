@@ -116,7 +116,8 @@ class Normalizer:
             np.abs(a, out=a)
             a *= -C
             E = np.exp(a, out=a)  # one exponential serves both labels, inside the gap and outside
-            nu = np.where(inside, E + floor / E, 1.0 + floor * E)
+            with np.errstate(divide="ignore", over="ignore"):  # far outside E is zero, and not divided by
+                nu = np.where(inside, E + floor / E, 1.0 + floor * E)
             return np.asarray(self.count * (np.log(self.weights @ nu) + log_kappa))
 
         return log_factor

@@ -24,8 +24,8 @@ from bayesvm.typing import Matrix, Vector
 
 #: Largest number of points.
 LARGEST = 3
-#: Panels on each side of a kink, nodes per panel, and how many standard deviations the panels reach.
-PANELS, NODES, REACH = 32, 6, 9.0
+#: Panels between two kinks, nodes per panel, and how many standard deviations the panels reach.
+PANELS, NODES, REACH = 20, 6, 9.0
 #: Least variance of a margin given others, relative to its own: what is less is rounding.
 FLOOR = 1e-12
 
@@ -79,7 +79,7 @@ def _log_masses(mean: Matrix, cov: Matrix, c: Vector) -> Matrix:
     if mean.shape[1] == 1:
         u = (mean[:, 0] - 1.0) / s
         return np.stack([log_ndtr(u), log_exponential_tail(u, c[0] * s)], axis=1)
-    nodes, log_weights, side = _nodes(mean[:, 0], cov[0], c, s)
+    nodes, log_weights = _nodes(mean, cov[0], c, s)
     rest_cov = cov[1:, 1:] - np.outer(cov[1:, 0], cov[0, 1:]) / s**2
     rest_cov[np.diag_indices_from(rest_cov)] = np.maximum(np.diagonal(rest_cov), FLOOR * np.diagonal(cov)[1:])
     z = (nodes - mean[:, :1]) / s
@@ -88,25 +88,32 @@ def _log_masses(mean: Matrix, cov: Matrix, c: Vector) -> Matrix:
     inner = inner.reshape(*nodes.shape, -1)
     outer = log_weights - 0.5 * z**2 - np.log(s) - 0.5 * np.log(2.0 * np.pi) - c[0] * np.maximum(1.0 - nodes, 0.0)
     total = outer[:, :, None] + inner
-    parts = [logsumexp(total[:, side == k], axis=1) for k in (0, 1)]  # above, then below the kink
+    below = (nodes < 1.0)[:, :, None]
+    parts = [logsumexp(np.where(side, total, -np.inf), axis=1) for side in (~below, below)]
     return np.concatenate(parts, axis=1)
 
 
-def _nodes(mean: Vector, row: Vector, c: Vector, s: float) -> tuple[Matrix, Matrix, Vector]:
-    """Return nodes, logarithms of weights (one row per mean), and the side of the kink of every column (1: below)."""
-    tilt = c * row
-    low = np.minimum(mean + np.sum(np.minimum(tilt, 0.0)) - REACH * s, 1.0 - REACH * s)
-    high = np.maximum(mean + np.sum(np.maximum(tilt, 0.0)) + REACH * s, 1.0 + REACH * s)
+def _nodes(mean: Matrix, row: Vector, c: Vector, s: float) -> tuple[Matrix, Matrix]:
+    """Return nodes for the first margin and the logarithms of their weights, one row per mean.
+
+    Panels are broken at its own kink and where the conditional means of the other margins cross theirs: with nearly equal inputs
+    the inner integrals have kinks there.
+    """
+    tilt, first = c * row, mean[:, 0]
+    low = first + np.sum(np.minimum(tilt, 0.0)) - REACH * s
+    high = first + np.sum(np.maximum(tilt, 0.0)) + REACH * s
+    breaks = [np.ones_like(first)]
+    for j in range(1, row.size):
+        if abs(row[j]) > FLOOR * s * s:
+            breaks.append(first + (1.0 - mean[:, j]) * s * s / row[j])
+    edges = np.stack([low, *(np.clip(b, low, high) for b in breaks), high], axis=1)
+    edges.sort(axis=1)
     x, w = np.polynomial.legendre.leggauss(NODES)
     step = (np.arange(PANELS)[:, None] + 0.5 * (x + 1.0)).ravel() / PANELS
     weight = np.tile(0.5 * w / PANELS, PANELS)
-    above = 1.0 + (high - 1.0)[:, None] * step
-    below = 1.0 - (1.0 - low)[:, None] * step
-    log_weights = np.concatenate(
-        [np.log((high - 1.0)[:, None] * weight), np.log((1.0 - low)[:, None] * weight)], axis=1
-    )
-    side = np.repeat([0, 1], step.size)
-    return np.concatenate([above, below], axis=1), log_weights, side
+    width = np.maximum(np.diff(edges, axis=1), np.finfo(float).tiny)[:, :, None]
+    nodes = edges[:, :-1, None] + width * step
+    return nodes.reshape(first.size, -1), np.log(width * weight).reshape(first.size, -1)
 
 
 def _log_kink_density(mean: Vector, cov: Matrix, c: Vector, i: int) -> float:

@@ -8,15 +8,9 @@ with the scores s and q of :class:`~bayesvm.inference.relevance.problem.Scores` 
 :math:`a = s^2/(q^2 - s)`, otherwise at infinity: the function drops out. In the coordinates of
 :mod:`~bayesvm.inference.relevance.problem` an active function is to be deleted if :math:`v_i^2 \le \Sigma_{ii} (1 - \Sigma_{ii})`.
 
-A finite precision is a parameter that was fitted, and the maximum of the evidence over it flatters the model. With a prior that is flat in
-:math:`\ln a` over a range :math:`\Delta` and the posterior width :math:`\sqrt{2/\gamma}` (MacKay1992), :math:`\gamma = 1 - \Sigma_{ii} \approx 1`, integrating
-over the precision instead costs :math:`\ln (\Delta/\sqrt{4\pi})` nats, about 1.4 for six orders of magnitude: the ``price`` of an active function. Without it
-the evidence of narrow kernels, which need many functions, is too high.
-
-Problem: maximise :math:`\ln Z` minus the price of the active functions over all precisions, infinity included, and over the
-parameters of the likelihood.
+Problem: maximise :math:`\ln Z` over all precisions, infinity included, and over the parameters of the likelihood.
 Method: from the empty model (or a given one), add the function with the largest gain; re-estimate all active precisions by
-:math:`a_i \leftarrow a_i (1 - \Sigma_{ii})/v_i^2` and the noise by a scaled gradient step; delete what should be infinite; repeat. Before the end the active
+:math:`a_i \leftarrow a_i (1 - \Sigma_{ii})/v_i^2` and, after the first few additions, the noise by a scaled gradient step; delete what should be infinite; repeat. Before the end the active
 precisions and the noise are brought to convergence together, by quasi-Newton steps with the exact gradient. Every change is kept
 only if the evidence rises: for a loss that is not quadratic the gains are approximate, which can mislead the order, not the end.
 Stop: no addition promises more than ``tol`` nats, and the active precisions have converged.
@@ -43,6 +37,8 @@ WIDEST = 60.0
 INSIDE = 1e-10
 #: Re-estimations after an addition; largest change of a logarithm in one of them; quasi-Newton steps at the end.
 SWEEPS, LEAP, STEPS = 2, 3.0, 200
+#: Additions to the empty model during which the noise stays as given: what the first few functions leave is not noise.
+HOLD = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,9 +67,7 @@ class Relevance:
     likelihood : Likelihood
         With its learnt parameters.
     log_evidence : float
-        :math:`\ln P(D | a, \phi)` minus the price of the active functions.
-    log_likelihood : float
-        :math:`\ln P(D | a, \phi)` alone, the marginal likelihood of Tipping2001.
+        :math:`\ln P(D | a, \phi)`.
     cotangent : array, shape (n, m)
         Its derivative in the active columns of the basis.
     status : Status
@@ -88,7 +82,6 @@ class Relevance:
     covariance: Matrix
     likelihood: Likelihood
     log_evidence: float
-    log_likelihood: float
     cotangent: Matrix
     status: Status
     n_iter: int
@@ -106,15 +99,12 @@ class SequentialRelevance:
     Parameters
     ----------
     tol : float
-        Gain in nats, price deducted, that an addition must promise.
-    price : float
-        Nats that every active function costs; 0 for the marginal likelihood of Tipping2001.
+        Gain in nats that an addition must promise.
     max_iter : int
         Largest number of additions that are tried.
     """
 
     tol: float = 1e-2
-    price: float = 1.4
     max_iter: int = 1000
 
     def check(self, likelihood: Likelihood) -> None:
@@ -157,29 +147,26 @@ class SequentialRelevance:
             state.weights[order],
             covariance[np.ix_(order, order)],
             likelihood.with_theta(state.phi),
-            self._worth(state),
             state.value,
             basis_cotangent(problem, state)[:, order],
             status,
             rounds,
         )
 
-    def _worth(self, state: State) -> float:
-        return state.value - self.price * state.active.size
-
     def _search(self, problem: RelevanceProblem, state: State) -> tuple[State, Status, int]:
         """Add, re-estimate and delete until nothing promises a gain."""
         tried = np.zeros(problem.basis.shape[1], dtype=bool)
+        hold = 0 if state.active.size else HOLD
         settled = False
         rounds = 0
         while rounds < self.max_iter:
             gain, precision = _additions(problem, state)
             gain[tried] = 0.0
             best = int(np.argmax(gain))
-            if gain[best] <= self.price + self.tol:
+            if gain[best] <= self.tol:
                 if settled:
                     return state, Status.CONVERGED, rounds
-                state, settled = self._pruned(problem, _converged(problem, state)), True
+                state, settled = _pruned(problem, _converged(problem, state)), True
                 continue
             rounds += 1
             new = np.clip(np.log(precision[best]), -WIDEST, WIDEST)
@@ -190,29 +177,13 @@ class SequentialRelevance:
                 np.append(state.weights, 0.0),
             )
             for _ in range(SWEEPS):
-                grown = self._pruned(problem, _reestimated(problem, grown))
-            if self._worth(grown) > self._worth(state) + 0.1 * self.tol:
+                grown = _pruned(problem, _reestimated(problem, grown, noise=rounds > hold))
+            if grown.value > state.value + 0.1 * self.tol:
                 state, settled = grown, False
                 tried[:] = False
             else:
                 tried[best] = True
         return state, Status.MAX_ITER, rounds
-
-    def _pruned(self, problem: RelevanceProblem, state: State) -> State:
-        """Return the state without the functions that are not worth their price."""
-        while state.active.size:
-            Sigma = np.diagonal(state.covariance)
-            loss = 0.5 * (state.v**2 / Sigma + np.log(Sigma))  # in nats, at the present precision
-            loss[state.v**2 <= Sigma * (1.0 - Sigma)] = -np.inf
-            worst = int(np.argmin(loss))
-            if loss[worst] >= self.price:
-                break
-            keep = np.arange(state.active.size) != worst
-            smaller = problem.state(state.active[keep], state.log_precision[keep], state.phi, state.weights[keep])
-            if self._worth(smaller) < self._worth(state):
-                break
-            state = smaller
-        return state
 
 
 def _additions(problem: RelevanceProblem, state: State) -> tuple[Vector, Vector]:
@@ -226,18 +197,34 @@ def _additions(problem: RelevanceProblem, state: State) -> tuple[Vector, Vector]
     return gain, np.where(usable, s * s / (square - s), np.inf)
 
 
-def _reestimated(problem: RelevanceProblem, state: State) -> State:
-    """Return the state after one re-estimation of everything, or the state itself if the evidence would fall."""
+def _reestimated(problem: RelevanceProblem, state: State, *, noise: bool) -> State:
+    """Return the state after one re-estimation of precisions and (if ``noise``) likelihood, unless the evidence would fall."""
     m = state.active.size
     determined = np.maximum(1.0 - np.diagonal(state.covariance), 1e-300)
     with np.errstate(divide="ignore"):
         change = np.clip(np.log(determined) - np.log(state.v**2), -LEAP, LEAP)
     logs = np.clip(state.log_precision + change, -WIDEST, WIDEST)
     # n/2 is the information about the logarithm of a noise variance
-    phi = state.phi + np.clip(state.gradient[m:] / (0.5 * problem.size), -LEAP, LEAP)
-    phi = np.clip(phi, problem.phi_bounds[:, 0], problem.phi_bounds[:, 1])
+    step = np.clip(state.gradient[m:] / (0.5 * problem.size), -LEAP, LEAP) if noise else 0.0
+    phi = np.clip(state.phi + step, problem.phi_bounds[:, 0], problem.phi_bounds[:, 1])
     new = problem.state(state.active, logs, phi, state.weights)
     return new if new.value > state.value else state
+
+
+def _pruned(problem: RelevanceProblem, state: State) -> State:
+    """Return the state without the functions whose precision has its optimum at infinity, as far as the evidence agrees."""
+    while state.active.size:
+        Sigma = np.diagonal(state.covariance)
+        surplus = state.v**2 - Sigma * (1.0 - Sigma)
+        worst = int(np.argmin(surplus))
+        if surplus[worst] > 0.0:
+            break
+        keep = np.arange(state.active.size) != worst
+        smaller = problem.state(state.active[keep], state.log_precision[keep], state.phi, state.weights[keep])
+        if smaller.value < state.value:
+            break
+        state = smaller
+    return state
 
 
 def _converged(problem: RelevanceProblem, state: State) -> State:

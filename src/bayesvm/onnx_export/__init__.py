@@ -1,0 +1,5 @@
+"""Export of fitted machines to ONNX (extra ``onnx``): prediction without this library, in double precision."""
+
+from bayesvm.onnx_export.export import to_onnx
+
+__all__ = ["to_onnx"]

@@ -1,0 +1,193 @@
+"""From a fitted estimator to an ONNX model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from bayesvm.estimators import Committee
+from bayesvm.estimators._kernel_machine import KernelMachine
+from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
+from bayesvm.onnx_export.given import discriminant, kernel_machine
+from bayesvm.onnx_export.graph import Graph, labels
+from bayesvm.onnx_export.latent import latent, ls_moments
+from bayesvm.onnx_export.probability import average
+
+
+def to_onnx(estimator: Any) -> Any:
+    """Return a fitted machine as an ONNX model that predicts without this library.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        A self-tuning classifier or regressor, least-squares and relevance vector machines and committees included, with
+        kernels out of ``bayesvm.onnx_export.kernels.WRITERS``. Not a pipeline: export its last step, which takes
+        numbers.
+
+    Returns
+    -------
+    model : onnx.ModelProto
+        Input ``X`` (n, d) of doubles, in the user's units. Outputs of a classifier: ``label`` (n,), ``probabilities``
+        (n, n_classes); of a regressor: ``mean`` and ``variance`` (n, n_outputs) of a new observation; of both:
+        ``latent_mean`` and ``latent_variance``. Machines with given hyperparameters have no variances: ``mean``, or
+        ``label`` and ``decision``.
+
+    Raises
+    ------
+    TypeError
+        If the machine or its kernel has no counterpart in ONNX; the message names it.
+    """
+    check_is_fitted(estimator)
+    members = estimator._members if isinstance(estimator, Committee) else [estimator]
+    weights = estimator.weights_ if isinstance(estimator, Committee) else np.ones(1)
+    g = Graph()
+    if isinstance(estimator, KernelFisherDiscriminant):
+        outputs = discriminant(g, estimator)
+    elif isinstance(estimator, KernelMachine):
+        outputs = kernel_machine(g, estimator)
+    else:
+        outputs = (_classifier if is_classifier(estimator) else _regressor)(g, members, weights)
+    return g.model(int(estimator.n_features_in_), outputs)
+
+
+def _latents(g: Graph, member: Any) -> tuple[str, str, str]:
+    """Return standardised rows, latent means (n, k) and variances (n, k) of one estimator."""
+    if not hasattr(member, "_machines") or not hasattr(member, "_standardizer"):
+        raise TypeError(f"to_onnx: {type(member).__name__} cannot be exported")
+    s = member._standardizer
+    X = g.op("Div", g.op("Sub", "X", s.shift[None, :]), s.scale[None, :])
+    means, variances = [], []
+    for machine in member._machines:
+        mean, var = latent(g, machine, X)
+        columns = machine.levels.predictor.bias.size if hasattr(machine, "levels") else 1
+        means.append(mean)
+        variances += [var] * columns
+    return X, _joined(g, means), _joined(g, variances)
+
+
+def _joined(g: Graph, columns: list[str]) -> str:
+    return columns[0] if len(columns) == 1 else g.op("Concat", *columns, axis=1)
+
+
+def _mixed(g: Graph, parts: list[str], weights: Any) -> str:
+    total = g.op("Mul", parts[0], np.array(float(weights[0])))
+    for part, weight in zip(parts[1:], weights[1:]):
+        total = g.op("Add", total, g.op("Mul", part, np.array(float(weight))))
+    return total
+
+
+# -- classifiers --------------------------------------------------------------------------------
+def _classifier(g: Graph, members: list[Any], weights: Any) -> dict[str, Any]:
+    classes = np.asarray(members[0].classes_)
+    parts, first = [], ("", "")
+    for member in members:
+        X, mean, var = _latents(g, member)
+        first = first if first[0] else (mean, var)
+        parts.append(_probabilities(g, member, _log_odds(g, member, X, mean, var)))
+    proba = _mixed(g, parts, weights)
+    k = 1 if classes.size == 2 else classes.size
+    return {
+        "label": labels(g, classes, proba),
+        "probabilities": (proba, "double", int(classes.size)),
+        "latent_mean": (first[0], "double", k),
+        "latent_variance": (first[1], "double", k),
+    }
+
+
+def _log_odds(g: Graph, member: Any, X: str, mean: str, var: str) -> str:
+    """Return log odds, one column per machine."""
+    if hasattr(member, "_moderators"):
+        return _moderated(g, member, X, mean, var)
+    uses_mode = getattr(member, "_uses_mode", None)
+    if uses_mode is not None and uses_mode():
+        raise TypeError(f"to_onnx: {type(member).__name__} with predictions at the mode cannot be exported")
+    if not all(hasattr(m, "likelihood") and m.likelihood.plain.traits.normalized for m in member._machines):
+        raise TypeError(f"to_onnx: the probabilities of {type(member).__name__} have no counterpart in ONNX")
+    columns = []
+    for k, machine in enumerate(member._machines):
+        at = np.array([k], dtype=np.int64)
+        m, v = g.op("Gather", mean, at, axis=1), g.op("Gather", var, at, axis=1)
+        likelihood = machine.likelihood.plain
+        up, down = average(g, likelihood, m, v), average(g, likelihood, g.op("Neg", m), v)
+        odds = g.op("Sub", g.op("Log", up), g.op("Log", down))
+        calibration = getattr(member, "calibration_", None)
+        if calibration:
+            odds = g.op("Add", g.op("Mul", odds, np.array(calibration[k].scale)), np.array(calibration[k].shift))
+        columns.append(odds)
+    return _joined(g, columns)
+
+
+def _moderated(g: Graph, member: Any, X: str, mean: str, var: str) -> str:
+    """Return the log odds of a least-squares classifier, VanGestel2002 (3.17) or softmax."""
+    if member.decision == "latent":
+        return mean
+    if member.softmax:
+        widened = g.op("Add", g.op("Mul", var, np.array(0.125 * np.pi)), np.array(1.0))
+        return g.op("Div", mean, g.op("Sqrt", widened))
+    columns = []
+    for machine, moderator in zip(member._machines, member._moderators):
+        f, spreads = ls_moments(g, machine, X, moderator.mixtures)
+        q = moderator.inside.size
+        densities = []
+        for centre, first in ((moderator.inside, 0), (moderator.outside, q)):
+            own = g.op("Gather", spreads, np.arange(first, first + q, dtype=np.int64), axis=1)
+            width = g.op("Add", own, moderator.noise[None, :])
+            error = g.op("Sub", f, centre[None, :])
+            square = g.op("Div", g.op("Mul", error, error), width)
+            densities.append(g.op("Mul", g.op("Add", g.op("Log", width), square), np.array(-0.5)))
+        difference = g.op("Sub", densities[0], densities[1])
+        columns.append(g.op("Add", difference, moderator.log_odds_prior[None, :]))
+    return _joined(g, columns)
+
+
+def _probabilities(g: Graph, member: Any, odds: str) -> str:
+    """Return class probabilities of log odds; two classes have one column of odds."""
+    if member.classes_.size == 2:
+        half = g.op("Mul", odds, np.array(0.5))
+        odds = g.op("Concat", g.op("Neg", half), half, axis=1)
+    log_shift = member._prior_shift(member.class_prior)
+    if log_shift is not None:  # softmax of shifted logarithms of probabilities
+        odds = g.op("Add", g.op("Log", g.op("Softmax", odds, axis=1)), log_shift[None, :])
+    return g.op("Softmax", odds, axis=1)
+
+
+# -- regressors --------------------------------------------------------------------------------
+def _regressor(g: Graph, members: list[Any], weights: Any) -> dict[str, Any]:
+    means, variances, first = [], [], ("", "", 0)
+    for member in members:
+        _, mean, var = _latents(g, member)
+        shift, scale, noise, stretch = _units(member)
+        outer = g.op("Add", g.op("Mul", mean, scale[None, :]), shift[None, :])
+        latent_var = g.op("Mul", var, (scale**2)[None, :])
+        whole = g.op("Mul", g.op("Add", var, noise[None, :]), ((stretch * scale) ** 2)[None, :])
+        means.append(outer)
+        variances.append(whole)
+        first = first if first[0] else (outer, latent_var, scale.size)
+    mean = _mixed(g, means, weights)
+    spread = []
+    for own, var in zip(means, variances):
+        gap = g.op("Sub", own, mean)
+        spread.append(g.op("Add", var, g.op("Mul", gap, gap)))
+    return {
+        "mean": (mean, "double", first[2]),
+        "variance": (_mixed(g, spread, weights), "double", first[2]),
+        "latent_mean": (first[0], "double", first[2]),
+        "latent_variance": (first[1], "double", first[2]),
+    }
+
+
+def _units(member: Any) -> tuple[Any, Any, Any, Any]:
+    """Return shift, scale, noise variance (in inner units) and factor of the deviations, per output."""
+    if hasattr(member, "_targets"):
+        noise = np.array([machine.likelihood.plain.noise_variance for machine in member._machines])
+        stretch = np.array(
+            [calibration.scale for calibration in getattr(member, "calibration_", [])] or np.ones(noise.size)
+        )
+        return member._targets.shift, member._targets.scale, noise, stretch
+    return np.zeros(1), np.ones(1), np.array([float(member.noise_std_) ** 2]), np.ones(1)
+
+
+__all__ = ["to_onnx"]
