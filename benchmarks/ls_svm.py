@@ -183,7 +183,7 @@ def landmarks() -> None:
 
 
 def scaling() -> None:
-    """Cost against n: three levels with all eigenpairs, and one setting with 200 components."""
+    """Cost against n: three levels with all eigenpairs, and one setting with all and with 100 components."""
     rows = []
     for n in (125, 250, 500, 1000, 2000):
         X, y = _large_problem(n)

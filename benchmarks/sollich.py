@@ -8,12 +8,12 @@ import time
 
 import numpy as np
 
-from benchmarks._common import table
 from bayesvm.datasets.sollich import label_probability, make_sollich
 from bayesvm.estimators.probabilistic_svc import ProbabilisticSVC
 from bayesvm.inference.hinge import Annealing, CoupledHinge, NaiveHinge, annealed_evidence, hinge_mode, log_nu
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import Hinge
+from benchmarks._common import table
 
 
 def grid_midpoints(rng, m):
@@ -48,7 +48,9 @@ def mode():
         K = (Gaussian(1.0, 0.7) + Constant(0.5)).gram(X)
         f = hinge_mode(K, y, np.full(80, 1.5)).f
         worst = max(worst, float(np.max(np.abs(f - coordinate_descent(K, y, 1.5)))))
-    print(f"largest difference of decision values from a plain coordinate descent, 10 problems: {worst:.1e} (limit 1e-6)")
+    print(
+        f"largest difference of decision values from a plain coordinate descent, 10 problems: {worst:.1e} (limit 1e-6)"
+    )
 
 
 def random_problem(rng):
@@ -132,24 +134,33 @@ def figure2():
     rows = []
     for seed, X, y, _ in two_class_draws(20, 50):
         shared = {"C": 2.0, "tune": "C", "standardize": False, "random_state": seed}
-        full = ProbabilisticSVC(Gaussian(1.25, 0.05), inputs=grid_midpoints, **shared).fit(X, y)
-        empirical = ProbabilisticSVC(Gaussian(1.25, 0.05), **shared).fit(X, y)
+        paper = {**shared, "evidence": "naive"}
+        full = ProbabilisticSVC(Gaussian(1.25, 0.05), inputs=grid_midpoints, **paper).fit(X, y)
+        empirical = ProbabilisticSVC(Gaussian(1.25, 0.05), **paper).fit(X, y)
         coupled = ProbabilisticSVC(Gaussian(1.25, 0.05), inputs=grid_midpoints, evidence="marginal", **shared).fit(X, y)
-        naive = ProbabilisticSVC(Gaussian(1.25, 0.05), normalized=False, **shared).fit(X, y)
+        naive = ProbabilisticSVC(Gaussian(1.25, 0.05), normalized=False, **paper).fit(X, y)
         noise = int(np.sum(full.predict(X) != y))
         said = any("no interior maximum" in remark for remark in full.remarks_)
         rows.append([seed, noise, naive.C_, full.C_, empirical.C_, coupled.C_, full.log_evidence_error_, said])
         print(*rows[-1], flush=True)
     print(table(["draw", "training errors", "naive C", "full C", "empirical", "marginal", "error", "said"], rows))
     C = np.array([[row[2], row[3], row[4], row[5]] for row in rows])
-    print("medians: naive {:.2f}, full {:.2f} (limits 1.5 to 3.2), empirical {:.2f}, marginal {:.2f}".format(*np.median(C, axis=0)))
+    print(
+        "medians: naive {:.2f}, full {:.2f} (limits 1.5 to 3.2), empirical {:.2f}, marginal {:.2f}".format(
+            *np.median(C, axis=0)
+        )
+    )
     print(f"full above naive in {int(np.sum(C[:, 1] > C[:, 0]))} of {len(rows)} (limit 18)")
 
 
 def calibration_error(p, y, bins=10):
     """Return the expected calibration error of probabilities of the label +1."""
     cell = np.minimum((p * bins).astype(int), bins - 1)
-    gaps = [np.sum(cell == b) * abs(np.mean(p[cell == b]) - np.mean(y[cell == b] > 0)) for b in range(bins) if np.any(cell == b)]
+    gaps = [
+        np.sum(cell == b) * abs(np.mean(p[cell == b]) - np.mean(y[cell == b] > 0))
+        for b in range(bins)
+        if np.any(cell == b)
+    ]
     return float(np.sum(gaps) / p.size)
 
 
@@ -158,7 +169,13 @@ def calibration():
     rows = []
     for seed, X, y, f in two_class_draws(10, 200, 4000):
         machine = ProbabilisticSVC(
-            Gaussian(1.25, 0.05), C=2.0, inputs=grid_midpoints, average=True, n_starts=1, standardize=False, random_state=seed
+            Gaussian(1.25, 0.05),
+            C=2.0,
+            inputs=grid_midpoints,
+            average=True,
+            n_starts=1,
+            standardize=False,
+            random_state=seed,
         ).fit(X[:200], y[:200])
         new, labels = X[200:], y[200:]
         errors = [calibration_error(machine.predict_proba(new, average=a)[:, 1], labels) for a in (True, False)]
@@ -178,7 +195,9 @@ def large():
     machine = ProbabilisticSVC(n_jobs=2, random_state=0).fit(X, y)
     wall, cpu = time.perf_counter() - began, time.process_time() - cpu
     print(f"n = 1000: {wall:.1f} s ({cpu:.1f} s of processor time), {machine.n_iter_} evaluations (limit 120 s)")
-    print(f"C = {machine.C_:.3g}, {machine.kernel_!r}, ln P(D) = {machine.log_evidence_:.2f} +- {machine.log_evidence_error_:.2f}")
+    print(
+        f"C = {machine.C_:.3g}, {machine.kernel_!r}, ln P(D) = {machine.log_evidence_:.2f} +- {machine.log_evidence_error_:.2f}"
+    )
     print(*machine.remarks_, sep="\n")
 
 

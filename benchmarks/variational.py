@@ -17,11 +17,11 @@ import bayesvm.likelihoods as lib
 from bayesvm.estimators.gaussian_process import GPClassifier
 from bayesvm.estimators.variational_svc import VariationalSVC
 from bayesvm.hyper import EvidenceObjective
-from bayesvm.inference import EP, FactorAnalysed, Inference, Laplace, Variational
+from bayesvm.inference import FactorAnalysed, Inference, Laplace, Variational
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.testing import exact_log_evidence, five_point
-from benchmarks._common import load, ringnorm, table
+from benchmarks._common import load, table
 
 #: Training size and limit of the mean number of test errors.
 TABLE1 = {
@@ -144,7 +144,9 @@ def inner() -> None:
             kernel = Gaussian(variance, float(np.sqrt(X.shape[1]))) + Constant(1.0)
             rows.append([name, variance, *_inner_row(kernel, X, y)])
     header = ["set", "variance", "cold", "warm", "cold svc", "warm svc", "time/Laplace", "svc/Laplace"]
-    print("n = 400; warm: after a change of every log hyperparameter by 0.1; times: process time of a warm evaluation with gradient")
+    print(
+        "n = 400; warm: after a change of every log hyperparameter by 0.1; times: process time of a warm evaluation with gradient"
+    )
     print(table(header, rows))
 
 
@@ -216,10 +218,19 @@ def approximations() -> None:
                 sure = np.max(proba, axis=1)
                 right = machine.classes_[proba.argmax(axis=1)] == y
                 found.append(
-                    [machine.log_evidence_, 100 * np.mean(~right), log_loss(y, proba), np.mean(sure) - np.mean(right), seconds]
+                    [
+                        machine.log_evidence_,
+                        100 * np.mean(~right),
+                        log_loss(y, proba),
+                        np.mean(sure) - np.mean(right),
+                        seconds,
+                    ]
                 )
             rows.append([name, label, *np.mean(found, axis=0)])
-            print(table(["set", "method", "log evidence", "error %", "NLL", "over-confidence", "s/fit"], rows[-1:]), flush=True)
+            print(
+                table(["set", "method", "log evidence", "error %", "NLL", "over-confidence", "s/fit"], rows[-1:]),
+                flush=True,
+            )
     print()
     print(table(["set", "method", "log evidence", "error %", "NLL", "over-confidence", "s/fit"], rows))
 

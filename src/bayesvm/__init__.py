@@ -31,7 +31,7 @@ _NAMES = {
 #: Public submodules.
 _MODULES = ("datasets", "hyper", "inference", "kernels", "likelihoods", "testing")
 
-__all__ = ["__version__", *_NAMES, *_MODULES]  # noqa: PLE0604 (all are strings)
+__all__ = ["__version__", *_NAMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:

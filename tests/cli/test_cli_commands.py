@@ -13,6 +13,8 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.svm import SVC
 
 pytest.importorskip("typer")
 
@@ -427,7 +429,8 @@ sys.exit(run(sys.argv[1:]))
 """
 
 
-def test_demo(tmp_path, capsys):
+def test_demo(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("bayesvm.cli.demo.cross_validated_svc", lambda: CalibratedClassifierCV(SVC(), ensemble=False))
     demo(tmp_path / "out", Reporter(), n=60, n_test=200)
     said = capsys.readouterr().out
     assert "cross-validated SVC" in said

@@ -128,7 +128,9 @@ def test_data_without_label_noise_are_recognised():
 
 
 def test_gradient_of_the_whole_evidence(data):
-    machine = ProbabilisticSVC(Gaussian(6.0, 0.3) + Constant(0.5), C=1.0, standardize=False, random_state=0, normalizer_tol=10.0, n_nodes=30)
+    machine = ProbabilisticSVC(
+        Gaussian(6.0, 0.3) + Constant(0.5), C=1.0, standardize=False, random_state=0, normalizer_tol=10.0, n_nodes=30
+    )
     report = check_gradient(machine, data[0][:30], data[1][:30], step=1e-6)
     assert report.error < 1e-4, str(report)
     assert report.names[-1] == "likelihood.C"
@@ -148,10 +150,10 @@ def test_rows_may_be_permuted_doubled_or_weighted(data):
     arguments = {**FIGURE, "tune": "C"}
     plain = ProbabilisticSVC(**arguments).fit(X, y)
     permuted = ProbabilisticSVC(**arguments).fit(X[order], y[order])
-    assert permuted.C_ == pytest.approx(plain.C_, rel=1e-6)
+    assert pytest.approx(plain.C_, rel=1e-6) == permuted.C_
     doubled = ProbabilisticSVC(**arguments).fit(np.r_[X, X[:9]], np.r_[y, y[:9]])
     weighted = ProbabilisticSVC(**arguments).fit(X, y, sample_weight=np.r_[np.full(9, 2.0), np.ones(41)])
-    assert weighted.C_ == pytest.approx(doubled.C_, rel=1e-6)
+    assert pytest.approx(doubled.C_, rel=1e-6) == weighted.C_
 
 
 def test_three_classes_and_pickling():
@@ -191,5 +193,7 @@ def test_draws_of_the_model():
     assert set(np.unique(y)) <= {-1, 1}
     again = make_sollich(30, n_extra=20, random_state=0)
     assert np.array_equal(f, again[2])
-    wide = make_sollich(20, kernel=Gaussian(4.0, 1.0), inputs=lambda rng, m: rng.normal(size=(m, 3)), sweeps=50, random_state=1)
+    wide = make_sollich(
+        20, kernel=Gaussian(4.0, 1.0), inputs=lambda rng, m: rng.normal(size=(m, 3)), sweeps=50, random_state=1
+    )
     assert wide[0].shape == (20, 3)

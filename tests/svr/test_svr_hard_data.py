@@ -12,7 +12,7 @@ X, Y, F = make_sinc(80, random_state=0)
 
 @pytest.mark.parametrize("value", [0.0, 5.0, -1e9])
 def test_constant_targets(value):
-    machine = BayesianSVR().fit(X, np.full(80, value))
+    machine = BayesianSVR(n_starts=2).fit(X, np.full(80, value))
     mean, std = machine.predict(np.array([[0.0], [50.0]]), return_std=True)
     np.testing.assert_allclose(mean, value, atol=1e-2)
     assert np.all(np.isfinite(std))
@@ -44,8 +44,9 @@ def test_extreme_units(scale):
 
 
 def test_duplicated_rows():
-    machine = BayesianSVR(n_starts=1).fit(np.vstack([X, X, X]), np.concatenate([Y, Y + 0.1, Y - 0.1]))
-    assert np.mean((machine.predict(X) - F) ** 2) < 0.02
+    rng = np.random.default_rng(1)
+    machine = BayesianSVR(n_starts=1).fit(np.vstack([X, X, X]), np.tile(F, 3) + 0.1 * rng.normal(size=240))
+    assert np.mean((machine.predict(X) - F) ** 2) < 0.002
     same = BayesianSVR(n_starts=1).fit(np.zeros((20, 1)), Y[:20])
     assert same.predict([[0.0]])[0] == pytest.approx(np.mean(Y[:20]), abs=0.5 * np.std(Y[:20]))
 

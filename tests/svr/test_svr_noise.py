@@ -84,9 +84,9 @@ def test_quantiles_at_the_ends(model):
 @every_model
 def test_random_numbers(model):
     noise = model.distribution()
-    draws = noise.rvs((200, 50), random_state=3)
-    assert draws.shape == (200, 50)
-    assert np.array_equal(draws, noise.rvs((200, 50), random_state=3))
+    draws = noise.rvs((60, 50), random_state=3)
+    assert draws.shape == (60, 50)
+    assert np.array_equal(draws, noise.rvs((60, 50), random_state=3))
     assert stats.kstest(draws.ravel(), noise.cdf).pvalue > 1e-3
     assert np.isscalar(float(noise.rvs(random_state=0)))
 
@@ -205,9 +205,9 @@ def test_efficiency_of_known_pairs():
 def test_efficiency_by_simulation():
     rng = np.random.default_rng(0)
     loss = lib.SoftInsensitive(1.0, 0.05, 0.3)
-    y = 0.05 * rng.standard_normal((2000, 400))
+    y = 0.05 * rng.standard_normal((2000, 200))
     mu = np.zeros(2000)
-    for _ in range(60):  # gradient steps on the convex loss
+    for _ in range(25):  # gradient steps on the convex loss
         p = loss.profile(y - mu[:, None])
         mu = mu + np.clip(p.gradient.sum(axis=1) / np.maximum(p.curvature.sum(axis=1), 1e-12), -0.01, 0.01)
-    assert 0.0025 / 400 / np.var(mu) == pytest.approx(0.848, abs=0.06)
+    assert 0.0025 / 200 / np.var(mu) == pytest.approx(0.848, abs=0.06)

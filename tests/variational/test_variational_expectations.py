@@ -19,7 +19,12 @@ from bayesvm.testing import five_point
 
 FINITE = [(i, x) for i, x in zip(IDS, INSTANCES) if not np.isfinite(x.domain[0])]
 INFINITE = [x for x in INSTANCES if np.isfinite(x.domain[0])]
-REFERENCE = [(name, loss, p) for name, (loss, several) in CASES.items() for p in several if not np.isinf(float(loss(mpf(-5), **p)))]
+REFERENCE = [
+    (name, loss, p)
+    for name, (loss, several) in CASES.items()
+    for p in several
+    if not np.isinf(float(loss(mpf(-5), **p)))
+]
 MOMENTS = [(0.3, 1.0), (-1.0, 1e-3), (0.101, 1e4), (4.0, 1e8), (-37.0, 30.0), (1e3, 0.01), (0.9, 1e-20)]
 
 every = pytest.mark.parametrize("likelihood", [x for _, x in FINITE], ids=[i for i, _ in FINITE])
@@ -70,7 +75,9 @@ with mp.workdps(32):
     RULE = legendre()
 
 
-@pytest.mark.parametrize(("name", "loss", "parameters"), REFERENCE, ids=[f"{n}-{list(p.values())}" for n, _, p in REFERENCE])
+@pytest.mark.parametrize(
+    ("name", "loss", "parameters"), REFERENCE, ids=[f"{n}-{list(p.values())}" for n, _, p in REFERENCE]
+)
 def test_mpmath(name, loss, parameters):
     likelihood = getattr(lib, name)(**parameters)
     with mpmath.workdps(32):
@@ -95,13 +102,17 @@ def test_each_derivative_is_that_of_the_one_before(likelihood):
     centre, step = likelihood.expected(y, f, var), 1e-3 * np.sqrt(var)
     names = [field.name for field in dataclasses.fields(centre)]
     for name, following in zip(names[:-1], names[1:]):
-        slopes = five_point(lambda t, name=name: getattr(likelihood.expected(y, f + t[0] * step, var), name), np.zeros(1), 1.0)
+        slopes = five_point(
+            lambda t, name=name: getattr(likelihood.expected(y, f + t[0] * step, var), name), np.zeros(1), 1.0
+        )
         slopes = slopes[0] / step
         np.testing.assert_allclose(getattr(centre, following), slopes, atol=1e-8 * max(1.0, np.abs(slopes).max()))
     in_var = five_point(lambda t: likelihood.expected(y, f, var * (1.0 + t[0])).loss, np.zeros(1), 1e-3)[0] / var
     np.testing.assert_allclose(0.5 * centre.curvature, in_var, atol=1e-8 * max(1.0, np.abs(in_var).max()))
     in_theta = five_point(lambda t: likelihood.with_theta(t).expected(y, f, var).loss, likelihood.theta).reshape(-1, 30)
-    np.testing.assert_allclose(likelihood.expected_theta(y, f, var), in_theta, atol=1e-7 * max(1.0, np.abs(in_theta).max(initial=0.0)))
+    np.testing.assert_allclose(
+        likelihood.expected_theta(y, f, var), in_theta, atol=1e-7 * max(1.0, np.abs(in_theta).max(initial=0.0))
+    )
 
 
 @every

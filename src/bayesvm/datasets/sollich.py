@@ -12,7 +12,7 @@ from bayesvm.inference.hinge.annealed import with_nugget
 from bayesvm.inference.hinge.ellipse import elliptical_step
 from bayesvm.inference.hinge.normalizer import Normalizer, log_nu
 from bayesvm.kernels import Gaussian, Kernel
-from bayesvm.linalg import cholesky
+from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.typing import Matrix, Vector
 
 #: Draws an array of rows from Q(x): given a Generator and a number.
@@ -68,12 +68,12 @@ def make_sollich(
     draw = inputs if inputs is not None else _uniform
     nodes = draw(rng, n_nodes)
     bound = (Gaussian(1.25, 0.05) if kernel is None else kernel).bind(nodes.shape[1])
-    theta, coefficients, cross = _effective_draw(bound, nodes, n, C, sweeps, rng)
+    coefficients, factor = _effective_draw(bound, nodes, n, C, sweeps, rng)
     rows: list[Matrix] = []
     values: list[Vector] = []
     while sum(map(len, values)) < n + n_extra:
         X = draw(rng, 4 * (n + n_extra))
-        f = _conditional(bound, X, nodes, coefficients, cross, rng)
+        f = _conditional(bound, X, nodes, coefficients, factor, rng)
         kept = rng.uniform(size=f.size) < np.exp(log_nu(f, C))
         rows.append(X[kept])
         values.append(f[kept])
@@ -92,8 +92,8 @@ def _uniform(rng: np.random.Generator, m: int) -> Matrix:
 
 def _effective_draw(
     kernel: Kernel, nodes: Matrix, n: int, C: float, sweeps: int, rng: np.random.Generator
-) -> tuple[Vector, Vector, Any]:
-    """Return a draw of the effective prior at the nodes, its coefficients, and the factor of the Gram matrix."""
+) -> tuple[Vector, Cholesky]:
+    """Return a draw of the effective prior at the nodes, as coefficients, and the factor of the Gram matrix."""
     factor = cholesky(with_nugget(kernel.gram(nodes)), jitter=True, what="the Gram matrix of the nodes")
     L = factor.lower()
     log_factor = Normalizer(np.full(len(nodes), 1.0 / len(nodes)), float(n)).log_factor(C)
@@ -102,11 +102,11 @@ def _effective_draw(
     for k in range(sweeps):
         power = min(1.0, (k + 1) / (0.3 * sweeps))  # annealed first, so as not to be caught where it happens to begin
         theta, value = elliptical_step(theta, value, L @ rng.standard_normal(theta.shape), log_factor, power, rng)
-    return theta[:, 0], factor.solve(theta[:, 0]), factor
+    return factor.solve(theta[:, 0]), factor
 
 
 def _conditional(
-    kernel: Kernel, X: Matrix, nodes: Matrix, coefficients: Vector, factor: Any, rng: np.random.Generator
+    kernel: Kernel, X: Matrix, nodes: Matrix, coefficients: Vector, factor: Cholesky, rng: np.random.Generator
 ) -> Vector:
     """Return the function at new rows, given its values at the nodes (row by row: what is left between nodes is small)."""
     K_s = kernel.gram(X, nodes)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
@@ -23,7 +24,8 @@ from bayesvm.inference.hinge import Normalizer, NormalizerEstimate, hinge_bounds
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
-from bayesvm.typing import Matrix, Vector
+from bayesvm.likelihoods.weighted import Weighted
+from bayesvm.typing import Indices, Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +46,18 @@ class NormalizedObjective(EvidenceObjective):
     def C_of(self, likelihood: Likelihood) -> float:  # noqa: N802
         """Return C of a (possibly weighted) hinge likelihood."""
         return hinge_bounds(np.ones(1), likelihood.plain)[0]
+
+    def part(self, rows: Indices) -> Self:
+        """Return the objective of some of the samples."""
+        likelihood, normalizer = self.likelihood, self.normalizer
+        total, C = hinge_bounds(self.y, likelihood)[1], self.C_of(likelihood)
+        if isinstance(likelihood, Weighted):
+            likelihood = Weighted(likelihood.plain, tuple(np.asarray(likelihood.weights)[rows]))
+        if normalizer is not None:
+            normalizer = dataclasses.replace(normalizer, count=float(np.sum(total[rows]) / C))
+        return dataclasses.replace(
+            self, X=self.X.take(rows), y=self.y[rows], likelihood=likelihood, normalizer=normalizer
+        )
 
     def normalization(self, theta: Vector, *, gradient: bool = False) -> NormalizerEstimate | None:
         r"""Return the estimate of :math:`\ln \overline{N^n}` at theta, None without a normaliser."""

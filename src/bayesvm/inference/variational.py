@@ -50,6 +50,8 @@ CLOSE = 0.5
 SHORTEST = 1e-6
 #: Rise of the free energy, relative to its size, that is put down to rounding.
 ROUNDING = 1e-12
+#: Residual from which on a step that does not lower the free energy fails for rounding only; the bound is then right to its square.
+ROUNDED = 1e-5
 #: Bounds that differ by less, in nats, belong to the same optimum.
 SAME = 1e-3
 #: Residual to which a further start is followed before it is compared with the first.
@@ -81,7 +83,8 @@ class Variational(Inference):
     Parameters
     ----------
     tol : float
-        Violation of the stationarity conditions, in posterior standard deviations, at which the optimum counts as found.
+        Violation of the stationarity conditions, in posterior standard deviations, at which the optimum counts as found; where
+        rounding permits no better, 1e-5 will do.
     max_iter : int
         Largest number of factorisations per start.
     starts : int
@@ -142,8 +145,8 @@ class Variational(Inference):
                 step = min(1.0, 2.0 * step) if new is not None else 0.5 * step
             if new is not None:
                 q = new
-            elif step < SHORTEST:
-                return q, Status.STALLED, n_iter
+            elif step < SHORTEST or q.residual < ROUNDED:
+                return q, Status.CONVERGED if q.residual < ROUNDED else Status.STALLED, n_iter
         return q, Status.CONVERGED, n_iter
 
 

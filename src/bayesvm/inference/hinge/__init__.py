@@ -4,7 +4,14 @@ from bayesvm.inference.hinge.annealed import Annealed, Annealing, annealed_evide
 from bayesvm.inference.hinge.coupled import CoupledHinge
 from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
 from bayesvm.inference.hinge.naive import NaiveHinge
-from bayesvm.inference.hinge.normalizer import Normalizer, NormalizerEstimate, log_nu, normalizer_path, planned, rejection
+from bayesvm.inference.hinge.normalizer import (
+    Normalizer,
+    NormalizerEstimate,
+    log_nu,
+    normalizer_path,
+    planned,
+    rejection,
+)
 from bayesvm.inference.hinge.sampling import PosteriorDraws, SliceSampling
 
 __all__ = [

@@ -3,8 +3,8 @@ r"""Annealed importance sampling (Neal2001): integrals over a Gaussian prior, wi
 To find :math:`Z = \int \mathcal N(f; 0, K)\, e^{h(f)}\, df`, draws of the prior are led through the targets
 :math:`\mathcal N(0, K)\, e^{t_k h}`, :math:`0 = t_0 < \dots < t_T = 1`, by elliptical slice sampling. The weight of a path,
 :math:`\ln w = \sum_k (t_k - t_{k-1})\, h(f_{k-1})`, has :math:`\langle w \rangle = Z` exactly, whatever the number of temperatures; the
-paths are independent unless they are resampled, so the scatter of their weights is an honest error. With T = 1 this is plain averaging over the prior.
-At the end the weighted states are a sample of the target.
+paths are independent unless they are resampled, so the scatter of their weights is an honest error. With T = 1 this is plain
+averaging over the prior. At the end the weighted states are a sample of the target.
 """
 
 from __future__ import annotations
@@ -157,4 +157,13 @@ def annealed_evidence(
     return dataclasses.replace(result, log_mean=result.log_mean + log_kappa(C, bound))
 
 
-__all__ = ["NUGGET", "Annealed", "Annealing", "annealed_evidence", "hinge_factor", "pooled", "systematic", "with_nugget"]
+__all__ = [
+    "NUGGET",
+    "Annealed",
+    "Annealing",
+    "annealed_evidence",
+    "hinge_factor",
+    "pooled",
+    "systematic",
+    "with_nugget",
+]

@@ -105,7 +105,7 @@ class Normalizer:
         return pooled([part.run(L, self.log_factor(C), own) for own in rng.spawn(GROUPS)])
 
     def log_factor(self, C: float) -> LogFactor:
-        """Return :math:`n \\ln N` of draws in columns."""
+        r"""Return :math:`n \ln N` of draws in columns."""
         floor = float(np.exp(-2.0 * C))
         log_kappa = -float(np.log1p(floor))
 

@@ -103,9 +103,8 @@ def _nodes(mean: Matrix, row: Vector, c: Vector, s: float) -> tuple[Matrix, Matr
     low = first + np.sum(np.minimum(tilt, 0.0)) - REACH * s
     high = first + np.sum(np.maximum(tilt, 0.0)) + REACH * s
     breaks = [np.ones_like(first)]
-    for j in range(1, row.size):
-        if abs(row[j]) > FLOOR * s * s:
-            breaks.append(first + (1.0 - mean[:, j]) * s * s / row[j])
+    coupled = [j for j in range(1, row.size) if abs(row[j]) > FLOOR * s * s]
+    breaks += [first + (1.0 - mean[:, j]) * s * s / row[j] for j in coupled]
     edges = np.stack([low, *(np.clip(b, low, high) for b in breaks), high], axis=1)
     edges.sort(axis=1)
     x, w = np.polynomial.legendre.leggauss(NODES)

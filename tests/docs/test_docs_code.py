@@ -1,0 +1,44 @@
+"""Every Python block of the documentation runs: page by page, in order, in one namespace and an empty folder."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page):
+    """Return (line number, code) of the blocks of a page that are to be run."""
+    text = page.read_text(encoding="utf-8")
+    found = [(text[: match.start(1)].count("\n"), match[1]) for match in BLOCK.finditer(text)]
+    return [(line, code) for line, code in found if not code.lstrip().startswith("# not run")]
+
+
+WITH_CODE = [page for page in PAGES if "_build" not in page.parts and blocks(page)]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.random.seed(0)  # noqa: NPY002 (pages are run as a reader would; this pins what they leave open)
+    namespace = {"__name__": "__main__"}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for line, code in blocks(page):
+                exec(compile("\n" * line + code, str(page), "exec"), namespace)
+    finally:
+        pyplot = __import__("sys").modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.close("all")
+
+
+def test_pages_are_found():
+    assert len(WITH_CODE) > 5

@@ -1,0 +1,41 @@
+"""Every example runs to its end in an empty folder, and is listed in the gallery."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+#: Examples that take longer than the default suite allows.
+LONG = {"demo.py", "chaotic_series.py", "losses_under_outliers.py", "ls_svm.py"}
+
+
+def marked(path):
+    return pytest.param(path, marks=pytest.mark.slow) if path.name in LONG else path
+
+
+@pytest.mark.parametrize("path", [marked(path) for path in EXAMPLES], ids=[path.stem for path in EXAMPLES])
+def test_an_example_runs(path, tmp_path):
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    done = subprocess.run(
+        [sys.executable, str(path)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_gallery_lists_every_example():
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    missing = [path.name for path in EXAMPLES if f"`{path.name}`" not in text]
+    assert missing == []
