@@ -433,7 +433,7 @@ def test_demo(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("bayesvm.cli.demo.cross_validated_svc", lambda: CalibratedClassifierCV(SVC(), ensemble=False))
     demo(tmp_path / "out", Reporter(), n=60, n_test=200)
     said = capsys.readouterr().out
-    assert "cross-validated SVC" in said
+    assert "SVC, grid and Platt" in said
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"report.html", "model.bvm", "probability.png"}
 
 

@@ -121,32 +121,36 @@ def test_probit_evidence_is_close_to_the_orthant_probability():
 
 
 # -- against sampling -------------------------------------------------------------------------------------------------------
-def elliptical_slice(K, y, likelihood, rng, chains=500, burn=100, keep=400):
-    """Return the mean and variance of the latent values over chains * keep draws of the posterior."""
-    n = y.size
-    L = np.linalg.cholesky(K + 1e-10 * np.eye(n))
-    labels = np.broadcast_to(y, (chains, n))
+def elliptical_slice(K, y, likelihood, rng, chains=500, burn=50, keep=400):
+    """Return the mean and variance of the latent values over chains * keep draws from the posterior.
 
-    def log_likelihood(f):
-        return -likelihood.derivatives(labels[: len(f)], f).loss.sum(axis=1)
+    Ellipses are those of the approximation, and its sites are divided out of the likelihood: right for any approximation, and
+    mixing at once if it is good.
+    """
+    posterior, evidence = TIGHT.infer(K, y, likelihood)
+    tau, nu = evidence.latent
+    centre = posterior.mean(K[:, posterior.support])
+    L = np.linalg.cholesky(posterior.covariance(K[:, posterior.support], K) + 1e-12 * np.eye(y.size))
 
-    f = np.broadcast_to(Laplace().solver.solve(K, y, likelihood.smoothed).f, (chains, n)).copy()
-    if not likelihood.traits.convex or likelihood.traits.smoothness < 1:
-        f[:] = 0.0
-    level = log_likelihood(f)
-    total, square = np.zeros(n), np.zeros(n)
+    def log_ratio(f):
+        labels = np.broadcast_to(y, f.shape)
+        return np.sum(-likelihood.derivatives(labels, f).loss - nu * f + 0.5 * tau * f**2, axis=1)
+
+    f = centre + rng.standard_normal((chains, y.size)) @ L.T
+    level = log_ratio(f)
+    total, square = np.zeros(y.size), np.zeros(y.size)
     for step in range(burn + keep):
-        other = rng.standard_normal((chains, n)) @ L.T
+        other = rng.standard_normal(f.shape) @ L.T
         floor = level + np.log(rng.random(chains))
         angle = 2.0 * np.pi * rng.random(chains)
         low, high = angle - 2.0 * np.pi, angle.copy()
         todo = np.arange(chains)
         while todo.size:
-            trial = f[todo] * np.cos(angle[todo])[:, None] + other[todo] * np.sin(angle[todo])[:, None]
-            value = log_likelihood(trial)
+            turn = angle[todo, None]
+            trial = centre + (f[todo] - centre) * np.cos(turn) + other[todo] * np.sin(turn)
+            value = log_ratio(trial)
             good = value > floor[todo]
-            accepted = todo[good]
-            f[accepted], level[accepted] = trial[good], value[good]
+            f[todo[good]], level[todo[good]] = trial[good], value[good]
             todo = todo[~good]
             low[todo] = np.where(angle[todo] < 0.0, angle[todo], low[todo])
             high[todo] = np.where(angle[todo] >= 0.0, angle[todo], high[todo])
@@ -162,24 +166,12 @@ def elliptical_slice(K, y, likelihood, rng, chains=500, burn=100, keep=400):
 @pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=NAMES)
 def test_marginals_against_200000_draws(likelihood):
     K, y = problem(likelihood, n=20)
-    start = likelihood if likelihood.traits.convex and likelihood.traits.smoothness >= 1 else None
-    mean, var = elliptical_slice(K, y, likelihood, np.random.default_rng(1)) if start else _from_prior(K, y, likelihood)
+    mean, var = elliptical_slice(K, y, likelihood, np.random.default_rng(1))
     posterior, _ = TIGHT.infer(K, y, likelihood)
     K_s = K[:, posterior.support]
     deviation = np.sqrt(var)
-    assert np.max(np.abs(posterior.mean(K_s) - mean) / deviation) < 0.12
-    assert np.max(np.abs(np.sqrt(posterior.var(K_s, np.diag(K))) / deviation - 1.0)) < 0.08
-
-
-def _from_prior(K, y, likelihood):
-    smooth = lib.Logistic() if isinstance(likelihood, lib.Classification) else lib.Huber()
-
-    class Started:
-        """The likelihood with a start that any solver can find."""
-
-        traits, derivatives, smoothed = smooth.traits, staticmethod(likelihood.derivatives), smooth
-
-    return elliptical_slice(K, y, Started, np.random.default_rng(1))
+    assert np.max(np.abs(posterior.mean(K_s) - mean) / deviation) < 0.05
+    assert np.max(np.abs(np.sqrt(posterior.var(K_s, np.diag(K))) / deviation - 1.0)) < 0.05
 
 
 # -- the way there ----------------------------------------------------------------------------------------------------------

@@ -74,6 +74,10 @@ EXACT = {
 }
 
 
+def _moment(density, power, m, var, ends):
+    return mpmath.quad(lambda x: (x - m) ** power * density(x) * mpmath.exp(-((x - m) ** 2) / (2 * var)), ends)
+
+
 @pytest.mark.parametrize("kind", list(EXACT), ids=lambda kind: kind.__name__)
 def test_the_fine_rule_against_many_digits(kind):
     likelihood = kind()
@@ -84,12 +88,7 @@ def test_the_fine_rule_against_many_digits(kind):
                 float(panels(likelihood, t, v)[-1])
             ]
             ends = sorted({*ends, *(k for k in likelihood.knots if ends[0] < k < ends[-1])})
-            parts = [
-                mpmath.quad(
-                    lambda x, p=p: (x - m) ** p * EXACT[kind](x) * mpmath.exp(-((x - m) ** 2) / (2 * var)), ends
-                )
-                for p in range(3)
-            ]
+            parts = [_moment(EXACT[kind], p, m, var, ends) for p in range(3)]
             mean = parts[1] / parts[0]
             spread = parts[2] / parts[0] - mean**2
             expected = (

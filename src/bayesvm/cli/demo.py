@@ -50,7 +50,7 @@ def demo(out: Path, say: Reporter, *, n: int = 250, n_test: int = 5000) -> None:
     X_test, y_test = mixture(n_test, rng)
     machine = BayesianSVC()
     rows = []
-    for name, model in (("BayesianSVC()", machine), ("cross-validated SVC, calibrated", cross_validated_svc())):
+    for name, model in (("BayesianSVC()", machine), ("SVC, grid and Platt", cross_validated_svc())):
         say.say(f"fitting {name} ...")
         began = time.perf_counter()
         model.fit(X, y)
@@ -64,13 +64,10 @@ def demo(out: Path, say: Reporter, *, n: int = 250, n_test: int = 5000) -> None:
     files = ["report.html", "model.bvm", *_picture(machine, X, y, out)]
     say.heading("A support vector machine that tuned itself")
     say.lines([f"trained on {n} points, tested on {n_test}; nothing was set by hand"])
-    say.lines(
-        [
-            f"log evidence {machine.log_evidence_:.3f} after {machine.n_iter_} evaluations; converged: {machine.converged_}"
-        ]
-    )
+    ended = "converged" if machine.converged_ else "did not converge"
+    say.lines([f"log evidence {machine.log_evidence_:.3f} after {machine.n_iter_} evaluations; {ended}"])
     say.table(["hyperparameter", "value"], [[r["name"], f"{r['value']:.4g}"] for r in facts["hyperparameters"]])
-    say.table(["model", "test error [%]", "negative log-likelihood", "seconds to fit"], rows)
+    say.table(["model", "error [%]", "NLL [nats]", "seconds"], rows)
     say.lines([f"written: {out / name}" for name in files])
     say.result({"folder": str(out), "files": files, "models": [row[0] for row in rows]})
 

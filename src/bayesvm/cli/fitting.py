@@ -94,7 +94,7 @@ def machine_of(options: FitOptions, task: str, *, progress: bool = False) -> tup
         given["n_starts"] = options.starts
     if options.jobs is not None:
         given["n_jobs"] = options.jobs
-    if progress:
+    if progress and importlib.util.find_spec("tqdm") is not None:
         given["verbose"] = 1
     cls = method.find()
     known = set() if cls is None else set(cls().get_params())
@@ -138,7 +138,7 @@ def fit(training: Training, options: FitOptions, out: str, report: str | None, s
     method, machine = machine_of(options, training.task.name, progress=say.shows_progress)
     say.say(f"method: {method.name}; {len(training.y)} rows, {len(training.features.names)} columns")
     pipeline = fit_pipeline(training, machine)
-    if say.shows_progress:
+    if "verbose" in machine.get_params():
         machine.set_params(verbose=0)
     code = exit_code(machine)
     preparation = pipeline[0].summary()

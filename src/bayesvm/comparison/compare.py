@@ -108,8 +108,8 @@ def _evidence(model: Any, n: int) -> tuple[float, bool, tuple[str, ...]]:
     value = float(getattr(model, "log_evidence_", np.nan))
     if not np.isfinite(value):
         return np.nan, False, ("it has no evidence; judge it by its predictions",)
-    machines = getattr(model, "_machines", None)
-    if not isinstance(model, SelfTuning) or not all(isinstance(m, Machine) for m in machines or [None]):
+    machines: Sequence[Any] = getattr(model, "_machines", ())
+    if not isinstance(model, SelfTuning) or not machines or not all(isinstance(m, Machine) for m in machines):
         return value, False, ("its evidence is not the probability of the given targets: no Bayes factor",)
     if getattr(model, "class_weight", None) is not None:
         return value, False, ("with class weights the evidence is not a probability of the targets: no Bayes factor",)

@@ -75,10 +75,8 @@ class LabelProbabilities(ClassifierMixin, SelfTuning):
 
     def _log_proba(self, odds: Matrix, class_prior: Any) -> Matrix:
         """Return logarithms of class probabilities from the machines' log odds."""
-        if odds.shape[1] == 1:
-            log_proba = np.column_stack([log_expit(-odds[:, 0]), log_expit(odds[:, 0])])
-        else:
-            log_proba = log_softmax(odds, axis=1)
+        two = odds.shape[1] == 1
+        log_proba = np.hstack([log_expit(-odds), log_expit(odds)]) if two else log_softmax(odds, axis=1)
         shift = self._prior_shift(self.class_prior if class_prior is None else class_prior)
         return log_proba if shift is None else log_softmax(log_proba + shift, axis=1)
 

@@ -236,7 +236,7 @@ class ProbabilisticSVC(LabelProbabilities):
         X, codes, weights, rows = self._labelled(X, y, sample_weight)
         used = None if weights is None else weights[rows]
         if used is not None:
-            likelihood = Weighted(likelihood, used)
+            likelihood = Weighted(likelihood, tuple(used))
         inputs = self._prepare(X[rows], used)
         rng = generator(self.random_state)
         self._seed = int(rng.integers(2**31))
@@ -310,7 +310,7 @@ class ProbabilisticSVC(LabelProbabilities):
 
     def _report(self) -> None:
         """Set what is special to this machine: C, the parts of the evidence, remarks."""
-        estimates = [m.objective.normalization(m.theta) for m in self._machines]
+        estimates = [_objective(m).normalization(m.theta) for m in self._machines]
         self.log_normalizer_ = float(sum(0.0 if e is None else e.value for e in estimates))
         variance = sum(0.0 if e is None else e.error**2 for e in estimates)
         self.log_naive_evidence_ = self.log_evidence_ + self.log_normalizer_
@@ -439,9 +439,14 @@ class ProbabilisticSVC(LabelProbabilities):
         if grid.ndim != 1 or grid.size < 2 or not (np.all(grid > 0.0) and np.all(np.diff(grid) > 0.0)):
             raise ValueError(f"evidence_curve: expected increasing positive values of C, found {C!r}")
         m = self._machines[0]
-        o = m.objective
+        o = _objective(m)
         scaled = ScaledObjective(m.kernel, m.likelihood, o.inference, o.X, o.y, o.prior, o.normalizer, o.nodes)
         return evidence_curve(scaled, grid)
+
+
+def _objective(machine: Machine) -> NormalizedObjective:
+    assert isinstance(machine.objective, NormalizedObjective)  # as it was fitted
+    return machine.objective
 
 
 __all__ = ["ProbabilisticSVC"]

@@ -59,12 +59,12 @@ ROUNDING = 1e-5
 
 @dataclasses.dataclass(frozen=True)
 class _Sweep:
-    """Everything that follows from given sites: the state of the iteration.
+    r"""Everything that follows from given sites: the state of the iteration.
 
     Attributes
     ----------
     sites : array, shape (2, n)
-        :math:`\\tau` and :math:`\\nu`.
+        :math:`\tau` and :math:`\nu`.
     factor, marginals, tilted : Factor, Marginals, Tilted
         The posterior with these sites, and the tilted normalisers at its cavities.
     image : array, shape (2, n)

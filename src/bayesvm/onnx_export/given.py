@@ -49,7 +49,7 @@ def discriminant(g: Graph, machine: Any) -> dict[str, Any]:
 
 def _user_units(machine: Any) -> Matrix:
     """Return the training rows as they were given: the kernel of a fitted estimator takes those."""
-    return _dense(machine._rows) * machine._standardizer.scale + machine._standardizer.shift
+    return np.asarray(_dense(machine._rows) * machine._standardizer.scale + machine._standardizer.shift)
 
 
 __all__ = ["discriminant", "kernel_machine"]

@@ -72,7 +72,8 @@ def _polynomial(g: Graph, likelihood: Likelihood, a: float, b: float, t: str) ->
     """Return p(t) for t between a and b by Horner's rule."""
     centre, half = 0.5 * (a + b), 0.5 * (b - a)
     inside = 1.0 - 1e-12  # the value at a knot may be that of the other side
-    fitted = chebyshev.chebinterpolate(lambda u: _probability(likelihood, centre + half * inside * u), DEGREE)
+    nodes = chebyshev.chebpts1(DEGREE + 1)
+    fitted = chebyshev.chebfit(nodes, _probability(likelihood, centre + half * inside * nodes), DEGREE)
     powers = chebyshev.cheb2poly(np.where(np.abs(fitted) > 1e-16, fitted, 0.0))
     u = g.op("Mul", g.op("Sub", t, np.array(centre)), np.array(1.0 / half))
     value = g.op("Add", g.op("Mul", u, np.array(0.0)), np.array(powers[-1]))

@@ -83,8 +83,8 @@ def read(
     if isinstance(source, str | os.PathLike):
         with open(source, "rb") as file:
             return _explained(file, os.fspath(source), only_manifest)
-    file = source if source.seekable() else io.BytesIO(source.read())
-    return _explained(file, str(getattr(source, "name", "the model file")), only_manifest)
+    opened: BinaryIO = source if source.seekable() else io.BytesIO(source.read())
+    return _explained(opened, str(getattr(source, "name", "the model file")), only_manifest)
 
 
 def _explained(file: BinaryIO, name: str, only_manifest: bool) -> tuple[dict[str, Any], dict[str, bytes]]:

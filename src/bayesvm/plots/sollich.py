@@ -99,11 +99,12 @@ class SVMPriorDisplay(Display):
         x = np.linspace(0.0, 1.0, resolution)
         X = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
         rng = np.random.default_rng(random_state)
-        samples = [
-            tuple(sample_prior(kernel, X, 1, rng)[:, 0].reshape(resolution, resolution) for kernel in pair)
-            for pair in rows
-        ]
-        return cls(x, samples, C, [tuple(map(repr, pair)) for pair in rows]).plot(ax)
+
+        def draw(kernel: Kernel) -> Matrix:
+            return sample_prior(kernel, X, 1, rng)[:, 0].reshape(resolution, resolution)
+
+        samples = [(draw(first), draw(second)) for first, second in rows]
+        return cls(x, samples, C, [(repr(first), repr(second)) for first, second in rows]).plot(ax)
 
     def probabilities(self, f: Matrix) -> Matrix:
         r"""Return :math:`P(y = 1|\theta)`, Sollich1999 (5)."""

@@ -19,7 +19,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.inference.base import Evidence, Inference, Posterior
+from bayesvm.inference.base import Evidence, Factor, Inference, Posterior
 from bayesvm.inference.ep import EP
 from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
 from bayesvm.inference.hinge.naive import kappa_slope, log_kappa, marginal_precision
@@ -68,6 +68,7 @@ class CoupledHinge(Inference):
         share = None if warm_start is None else warm_start[:n]
         mode = hinge_mode(K, y, bound, warm_start=share)
         doubtful = _in_doubt(K, y, mode, self.doubt)
+        factor: Factor
         if doubtful.size <= self.exact_up_to:
             factor, evidence = _exact(K, y, likelihood, mode, doubtful)
         else:

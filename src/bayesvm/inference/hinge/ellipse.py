@@ -47,7 +47,7 @@ def elliptical_step(
     """
     s = f.shape[1]
     level = power * value - rng.standard_exponential(s)
-    angle = rng.uniform(0.0, 2.0 * np.pi, s)
+    angle: Vector = np.asarray(rng.uniform(0.0, 2.0 * np.pi, s))
     low, high = angle - 2.0 * np.pi, angle.copy()
     new, new_value = f.copy(), value.copy()
     waiting = np.arange(s)

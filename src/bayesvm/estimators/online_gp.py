@@ -1,0 +1,421 @@
+"""Gaussian processes that learn sample by sample, with a budget of basis vectors (Thesis section 3.2.4)."""
+
+from __future__ import annotations
+
+import numbers
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import log_expit, log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayesvm.estimators._online import OnlineMachine
+from bayesvm.estimators.gaussian_process import GPClassifier, GPRegressor
+from bayesvm.inference.online import Online
+from bayesvm.kernels import Rescaled
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.typing import Matrix, Vector
+
+
+class _OnlineGP(BaseEstimator):
+    """Base of the online processes: a Gaussian process machine fitted to some rows gives the model, then rows are taken in."""
+
+    @abstractmethod
+    def _prototype_class(self) -> type:
+        """Return the batch machine whose hyperparameters are used."""
+
+    def _check_arguments(self) -> None:
+        if self.budget is not None and not (_is_integer(self.budget) and self.budget >= 1):
+            raise ValueError(f"budget: expected None or an integer of at least 1, found {self.budget!r}")
+        if not (isinstance(self.novelty, numbers.Real) and 0.0 <= self.novelty < 1.0):
+            raise ValueError(f"novelty: expected a number in [0, 1), found {self.novelty!r}")
+        if not (_is_integer(self.n_tune) and self.n_tune >= 2):
+            raise ValueError(f"n_tune: expected an integer of at least 2, found {self.n_tune!r}")
+
+    def _begin(self, X: Matrix, y: Any) -> None:
+        """Fit the batch machine to rows spread evenly over the first data: scales of the data, and hyperparameters."""
+        rows = np.unique(np.linspace(0, len(X) - 1, min(len(X), int(self.n_tune))).round().astype(int))
+        rows = self._enough(rows, y)
+        self._prototype = self._prototype_class()(
+            self.kernel,
+            likelihood=self.likelihood,
+            inference=self.inference,
+            optimizer=self.optimizer,
+            n_starts=2,
+            standardize=self.standardize,
+            random_state=self.random_state,
+        ).fit(X[rows], y[rows])
+
+    def _enough(self, rows: Any, y: Any) -> Any:
+        """Return the rows for the batch machine; a hook for labels."""
+        return rows
+
+    def _options(self) -> Online:
+        return Online(None if self.budget is None else int(self.budget), float(self.novelty))
+
+    def _report(self) -> None:
+        shift, scale = self._prototype._standardizer.shift, self._prototype._standardizer.scale
+        vectors = [m.basis * scale + shift for m in self._online]
+        kernels = [Rescaled(m.kernel, tuple(shift), tuple(scale)) for m in self._online]
+        single = len(self._online) == 1
+        self.basis_vectors_ = vectors[0] if single else vectors
+        self.n_basis_ = np.array([len(v) for v in vectors])
+        self.kernel_ = kernels[0] if single else kernels
+        self.log_evidence_ = float(sum(m.state.log_evidence for m in self._online))
+        self.n_seen_ = self._online[0].state.n_seen
+
+    def _inputs(self, X: Any) -> Inputs:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self._prototype._standardizer.inputs(X)
+
+    def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
+        inputs = self._inputs(X)
+        pairs = [machine.latent(inputs) for machine in self._online]
+        return np.column_stack([m for m, _ in pairs]), np.column_stack([v for _, v in pairs])
+
+    def novelty_score(self, X: Any) -> Vector:
+        r"""Return how new each row is: the share of its prior variance that the basis vectors leave unexplained.
+
+        Parameters
+        ----------
+        X : array, shape (n, d)
+            Inputs.
+
+        Returns
+        -------
+        score : array, shape (n,)
+            Between 0 (a repetition) and 1 (nothing like it was seen); with several classes the least over their bases.
+        """
+        inputs = self._inputs(X)
+        return np.min([machine.novelty(inputs) for machine in self._online], axis=0)
+
+
+class OnlineGPRegressor(RegressorMixin, _OnlineGP):
+    r"""Gaussian process regression, one sample at a time.
+
+    Parameters
+    ----------
+    kernel : Kernel, scikit-learn Gaussian process kernel or None
+        Covariance of the latent function; None: ``Gaussian() + Constant()``.
+    likelihood : str or likelihood
+        Noise model, as in :class:`~bayesvm.GPRegressor`; each sample needs one-dimensional Gaussian integrals only, by closed
+        form or quadrature.
+    budget : int or None
+        Largest number of basis vectors. None: no limit.
+    novelty : float
+        A sample joins the basis only if the basis leaves more than this share of its prior variance unexplained; other samples are
+        projected onto it. With ``budget=None, novelty=0`` every sample joins, and Gaussian noise is treated exactly.
+    optimizer : "lbfgs" or None
+        Whether kernel and noise are learnt, by the evidence of up to ``n_tune`` rows spread evenly over the first data.
+    n_tune : int
+        Largest number of these rows.
+    inference : {"laplace", "ep"}
+        Method of that evidence, if the noise is not Gaussian.
+    standardize : bool
+        Whether inputs and targets are standardised, by the same rows.
+    random_state : int, Generator or RandomState, optional
+        Seed of starts beyond the deterministic ones.
+
+    Attributes
+    ----------
+    basis_vectors_ : array, shape (m, d)
+        Basis vectors in the user's units.
+    n_basis_ : array of int
+        Their number.
+    kernel_ : Kernel
+        Acts on inputs in the user's units and gives covariances of standardised targets.
+    likelihood_ : Regression
+        Noise in the user's units; its standard deviation is ``noise_std_``.
+    log_evidence_ : float
+        Sum of the log predictive densities of all samples in the order in which they came, on the scale used inside. Exact
+        for Gaussian noise without projection, where it is the evidence of the batch machine.
+    n_seen_ : int
+        Number of samples taken in.
+
+    Notes
+    -----
+    *Order.* With Gaussian noise and no projection the result does not depend on the order of the samples, nor on how they are cut
+    into batches. Otherwise it does, a little: each sample is used once, at the moment it comes. Data that come sorted (a sweep from left
+    to right) are the worst case with a small budget, since the basis must move along; shuffle them if possible.
+
+    *Batches.* ``partial_fit`` on parts equals ``partial_fit`` on the whole; only the first call differs, because its rows set the
+    scales and the hyperparameters, which stay as they are from then on.
+
+    References
+    ----------
+    Thesis section 3.2.4; Csato2002.
+
+    Examples
+    --------
+    >>> from bayesvm import OnlineGPRegressor
+    >>> from bayesvm.datasets import make_sinc
+    >>> X, y, f = make_sinc(400, noise=0.1, random_state=0)
+    >>> machine = OnlineGPRegressor(budget=40).partial_fit(X[:200], y[:200])
+    >>> machine = machine.partial_fit(X[200:], y[200:])
+    >>> machine.n_seen_
+    400
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        likelihood: Any = "gaussian-noise",
+        budget: int | None = 100,
+        novelty: float = 1e-6,
+        optimizer: str | None = "lbfgs",
+        n_tune: int = 300,
+        inference: str = "laplace",
+        standardize: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.likelihood = likelihood
+        self.budget = budget
+        self.novelty = novelty
+        self.optimizer = optimizer
+        self.n_tune = n_tune
+        self.inference = inference
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _prototype_class(self) -> type:
+        return GPRegressor
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget what was learnt before and take in the rows of X in their order; see :meth:`partial_fit`."""
+        return self._take(X, y, first=True)
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Take in more rows.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n, d)
+            Inputs, in the order in which they are taken in.
+        y : array, shape (n,)
+            Targets.
+
+        Returns
+        -------
+        self : the estimator
+        """
+        return self._take(X, y, first=not hasattr(self, "_online"))
+
+    def _take(self, X: Any, y: Any, *, first: bool) -> Self:
+        self._check_arguments()
+        X, y = validate_data(
+            self, X, y, reset=first, dtype=np.float64, y_numeric=True, ensure_min_samples=2 if first else 1
+        )
+        y = np.asarray(y, dtype=np.float64)
+        if first:
+            self._begin(X, y)
+            machine = self._prototype._machines[0]
+            self._online = [
+                OnlineMachine.prior(machine.kernel, machine.likelihood.plain, self._options(), X.shape[1])
+            ]
+        inner = self._prototype._targets.inner(y[:, None])[:, 0]
+        self._online = [self._online[0].learn(self._prototype._standardizer.inputs(X).X, inner)]
+        self._report()
+        self.likelihood_ = self._prototype.likelihood_
+        self.noise_std_ = float(np.sqrt(self.likelihood_.noise_variance))
+        return self
+
+    def predict(self, X: Any, return_std: bool = False, return_noise: bool = True) -> Any:
+        """Return the mean of the targets at the rows of X, and their standard deviation.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n, d)
+            Inputs.
+        return_std : bool
+            Whether to return the standard deviation too.
+        return_noise : bool
+            Whether it is that of a new target, or of the latent function alone.
+
+        Returns
+        -------
+        mean : array, shape (n,)
+        std : array, shape (n,)
+            Only if ``return_std``.
+        """
+        mean, var = self._latent(X)
+        targets = self._prototype._targets
+        outer = targets.outer(mean)[:, 0]
+        if not return_std:
+            return outer
+        noise = self._online[0].likelihood.noise_variance if return_noise else 0.0
+        return outer, targets.scale[0] * np.sqrt(var[:, 0] + noise)
+
+    def predict_latent(self, X: Any, return_std: bool = True) -> Any:
+        """Return mean and standard deviation of the latent function, in the user's units."""
+        return self.predict(X, return_std=return_std, return_noise=False)
+
+
+class OnlineGPClassifier(ClassifierMixin, _OnlineGP):
+    r"""Gaussian process classification, one sample at a time.
+
+    Parameters
+    ----------
+    kernel, budget, novelty, optimizer, n_tune, standardize, random_state
+        As in :class:`OnlineGPRegressor`.
+    likelihood : str or likelihood
+        "probit" (closed form), "logistic", "trigonometric" or any other normalised likelihood of labels.
+    inference : {"ep", "laplace"}
+        Method of the evidence by which the hyperparameters are learnt.
+
+    Attributes
+    ----------
+    classes_ : array
+        Class labels.
+    basis_vectors_, n_basis_, kernel_, log_evidence_, n_seen_
+        As in :class:`OnlineGPRegressor`; lists with one entry per class if there are more than two.
+
+    Notes
+    -----
+    The posterior of a label's likelihood is not Gaussian; every sample is replaced by the Gaussian with the same two moments, as
+    in one sweep of expectation propagation. The result depends on the order of the samples; see
+    :class:`OnlineGPRegressor`. The first data must hold rows of at least two classes. Several classes are treated one against the rest.
+
+    References
+    ----------
+    Thesis section 3.2.4; Csato2002.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from bayesvm import OnlineGPClassifier
+    >>> X, y = make_moons(300, noise=0.2, random_state=0)
+    >>> machine = OnlineGPClassifier(budget=30).partial_fit(X[:100], y[:100], classes=[0, 1])
+    >>> machine.partial_fit(X[100:], y[100:]).score(X, y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        likelihood: Any = "probit",
+        budget: int | None = 100,
+        novelty: float = 1e-6,
+        optimizer: str | None = "lbfgs",
+        n_tune: int = 300,
+        inference: str = "ep",
+        standardize: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.likelihood = likelihood
+        self.budget = budget
+        self.novelty = novelty
+        self.optimizer = optimizer
+        self.n_tune = n_tune
+        self.inference = inference
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _prototype_class(self) -> type:
+        return GPClassifier
+
+    def _enough(self, rows: Any, y: Any) -> Any:
+        """Add the first row of every class that the evenly spread rows miss."""
+        _, first = np.unique(y, return_index=True)
+        return np.union1d(rows, first)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget what was learnt before and take in the rows of X in their order; see :meth:`partial_fit`."""
+        return self._take(X, y, None, first=True)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Take in more rows.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n, d)
+            Inputs, in the order in which they are taken in.
+        y : array, shape (n,)
+            Labels.
+        classes : array, optional
+            All labels that may ever come; in the first call, if its rows do not hold them all.
+
+        Returns
+        -------
+        self : the estimator
+        """
+        return self._take(X, y, classes, first=not hasattr(self, "_online"))
+
+    def _take(self, X: Any, y: Any, classes: Any, *, first: bool) -> Self:
+        self._check_arguments()
+        X, y = validate_data(self, X, y, reset=first, dtype=np.float64, ensure_min_samples=2 if first else 1)
+        check_classification_targets(y)
+        if first:
+            self._begin_classes(X, y, classes)
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(f"y: expected labels among {self.classes_!r}, found {unknown.tolist()[0]!r}")
+        codes = np.searchsorted(self.classes_, y)
+        positives = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        inner = self._prototype._standardizer.inputs(X).X
+        self._online = [
+            machine.learn(inner, np.where(codes == k, 1.0, -1.0)) for machine, k in zip(self._online, positives)
+        ]
+        self._report()
+        return self
+
+    def _begin_classes(self, X: Matrix, y: Any, classes: Any) -> None:
+        """Set the classes, and one process per class with the hyperparameters of the batch machine."""
+        present = np.unique(y)
+        if present.size < 2:
+            raise ValueError(f"y: expected rows of at least two classes in the first data, found one class, {present[0]!r}")
+        self.classes_ = present if classes is None else np.unique(classes)
+        missing = np.setdiff1d(present, self.classes_)
+        if missing.size:
+            raise ValueError(f"classes: expected all labels of y, found {missing.tolist()[0]!r} in y only")
+        self._begin(X, y)
+        machines = self._prototype._machines
+        order = [np.searchsorted(present, c) if c in present else 0 for c in self.classes_]
+        chosen = [machines[i if i < len(machines) else 0] for i in order] if self.classes_.size > 2 else [machines[0]]
+        self._online = [
+            OnlineMachine.prior(m.kernel, m.likelihood.plain, self._options(), X.shape[1]) for m in chosen
+        ]
+
+    def predict_log_proba(self, X: Any) -> Matrix:
+        """Return logarithms of class probabilities."""
+        mean, var = self._latent(X)
+        odds = np.column_stack([m.likelihood.log_odds(mean[:, k], var[:, k]) for k, m in enumerate(self._online)])
+        if odds.shape[1] == 1:
+            return np.column_stack([log_expit(-odds[:, 0]), log_expit(odds[:, 0])])
+        return log_softmax(odds, axis=1)
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Return class probabilities averaged over the posterior, in the order of ``classes_``; rows sum to one."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row."""
+        return self.classes_[np.argmax(self.predict_log_proba(X), axis=1)]
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the log odds of the second class, or with more than two classes of each class against the rest."""
+        log_proba = self.predict_log_proba(X)
+        if self.classes_.size == 2:
+            return log_proba[:, 1] - log_proba[:, 0]
+        return log_proba - np.log(-np.expm1(np.minimum(log_proba, -1e-300)))
+
+    def predict_latent(self, X: Any, return_std: bool = True) -> Any:
+        """Return mean and standard deviation of the latent functions, one column per class if there are more than two."""
+        mean, var = self._latent(X)
+        if mean.shape[1] == 1:
+            mean, var = mean[:, 0], var[:, 0]
+        return (mean, np.sqrt(var)) if return_std else mean
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+__all__ = ["OnlineGPClassifier", "OnlineGPRegressor"]
