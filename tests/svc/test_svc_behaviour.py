@@ -289,3 +289,17 @@ def test_sample_has_the_posterior_moments(moons, fitted):
     mean, std = fitted.predict_latent(X)
     np.testing.assert_allclose(draws.mean(axis=1), mean, atol=0.05 * std.max())
     np.testing.assert_allclose(draws.std(axis=1), std, rtol=0.05)
+
+
+@pytest.mark.parametrize("likelihood", ["trigonometric", "logistic"])
+def test_solvers_find_the_same_machine(moons, likelihood):
+    X, y = moons
+    newton = BayesianSVC(likelihood=likelihood, n_starts=1).fit(X, y)
+    other = BayesianSVC(likelihood=likelihood, n_starts=1, solver="auto").fit(X, y)
+    assert other.log_evidence_ == pytest.approx(newton.log_evidence_, abs=1e-4)
+    if likelihood == "trigonometric":
+        smo = BayesianSVC(n_starts=1, solver="smo").fit(X, y)
+        assert smo.log_evidence_ == pytest.approx(newton.log_evidence_, abs=1e-4)
+        np.testing.assert_allclose(smo.predict_proba(X), newton.predict_proba(X), atol=1e-3)
+    with pytest.raises(ValueError, match="solver: expected one of 'newton', 'smo', 'auto'"):
+        BayesianSVC(solver="simplex").fit(X, y)

@@ -38,7 +38,7 @@ class SelfTuningClassifier(LabelProbabilities):
             raise ValueError(f"calibrate: expected 'auto', 'loo' or None, found {self.calibrate!r}")
 
     def _inference(self) -> Inference:
-        return inference_from_name(self.inference, self._likelihood())
+        return inference_from_name(self.inference, self._likelihood(), self._solver())
 
     def _refined(self, machine: Machine) -> Machine:
         wanted = self.posterior == "ep" and not isinstance(machine.objective.inference, EP)

@@ -6,19 +6,20 @@ from collections.abc import Callable, Mapping
 
 from bayesvm.inference import EP, Exact, Inference, Laplace
 from bayesvm.likelihoods.base import Likelihood
+from bayesvm.solvers import Solver
 
-METHODS: Mapping[str, Callable[[], Inference]] = {"laplace": Laplace, "ep": EP}
+METHODS: Mapping[str, Callable[[Solver], Inference]] = {"laplace": Laplace, "ep": lambda solver: EP()}
 
 #: Expectation propagation for predictions: run once, and far enough that equal data give equal predictions to many digits.
 #: The weakest sites, which together move a mean by a twentieth of its standard deviation at most, are left out.
 PREDICTIVE_EP = EP(tol=1e-9, prune=0.05)
 
 
-def inference_from_name(name: str, likelihood: Likelihood) -> Inference:
-    """Return the method of that name; exact inference where the likelihood permits it."""
+def inference_from_name(name: str, likelihood: Likelihood, solver: Solver) -> Inference:
+    """Return the method of that name, with the solver that finds its mode; exact inference where the likelihood permits it."""
     if name not in METHODS:
         raise ValueError(f"inference: expected one of {', '.join(map(repr, METHODS))}, found {name!r}")
-    return Exact() if likelihood.traits.quadratic else METHODS[name]()
+    return Exact() if likelihood.traits.quadratic else METHODS[name](solver)
 
 
 __all__ = ["METHODS", "PREDICTIVE_EP", "inference_from_name"]

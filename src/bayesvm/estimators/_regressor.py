@@ -97,7 +97,7 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
             raise ValueError(f"calibrate: expected 'auto', 'loo' or None, found {self.calibrate!r}")
 
     def _inference(self) -> Inference:
-        return inference_from_name(self.inference, self._likelihood())
+        return inference_from_name(self.inference, self._likelihood(), self._solver())
 
     def _refined(self, machine: Machine) -> Machine:
         return refine(machine, None)

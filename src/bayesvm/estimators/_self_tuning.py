@@ -26,6 +26,7 @@ from bayesvm.inference import Inference, Laplace
 from bayesvm.kernels import Constant, Gaussian, Kernel, Rescaled, from_sklearn
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
+from bayesvm.solvers import Newton, Solver
 from bayesvm.linalg import cholesky
 from bayesvm.typing import Indices, Matrix, Vector
 
@@ -59,6 +60,10 @@ class SelfTuning(BaseEstimator, ABC):
             raise ValueError(f"tol: expected a positive number of nats, found {self.tol!r}")
         if self.hyperprior is not None and not isinstance(self.hyperprior, Hyperprior):
             raise ValueError(f"hyperprior: expected None or a bayesvm.hyper.Hyperprior, found {self.hyperprior!r}")
+
+    def _solver(self) -> Solver:
+        """Return the solver that finds modes; estimators with an argument ``solver`` let the user choose."""
+        return Newton()
 
     def _inference(self) -> Inference:
         return Laplace()

@@ -1,4 +1,4 @@
-"""Parts of :class:`~bayesvm.ProbabilisticSVC`: nodes of the input density, starts, odds."""
+"""Parts of :class:`~bayesvm.ProbabilisticSVC`: nodes of the input density, starts, odds, remarks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ import dataclasses
 import numpy as np
 from scipy.special import log_expit, logsumexp
 
+from bayesvm.estimators._machine import Machine
+from bayesvm.inference.hinge import (
+    Annealed,
+    Annealing,
+    NormalizerEstimate,
+    PosteriorDraws,
+    SliceSampling,
+    annealed_evidence,
+    hinge_bounds,
+)
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.scale import Scale
@@ -15,6 +25,8 @@ from bayesvm.typing import Matrix, Vector
 
 #: Entries up to which sparse rows are compared densely to find equal ones.
 DENSE = 20_000_000
+#: Below it the gap inverts.
+LN2 = float(np.log(2.0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,4 +93,52 @@ def sollich_starts(
     return [np.concatenate([kernel.at_scale(s).theta, np.log([C])[:learnt]]) for s, C in table[:n_starts]]
 
 
-__all__ = ["Nodes", "input_nodes", "log_odds", "sollich_starts", "start_kernel"]
+def remarks(machine: Machine, C: float, estimate: NormalizerEstimate | None, *, learnt: bool, tol: float) -> list[str]:
+    """Return what the user should know about a fitted machine."""
+    found = []
+    if C < LN2:
+        found.append(
+            f"C = {C:.3g} is below ln 2: decisions are then more, not less, likely inside the gap |f| < 1, and the model makes "
+            "little sense (Sollich1999, footnote 2)"
+        )
+    likelihood, objective = machine.likelihood, machine.objective
+    learnt = learnt and bool(likelihood.theta.size)
+    if learnt and likelihood.theta[0] >= likelihood.bounds[0, 1] - 0.02:
+        found.append(
+            f"the evidence still rises at the largest C allowed ({C:.3g}): the data show no label noise, and the evidence has no "
+            "interior maximum in C; probabilities close to 0 and 1 are not supported by the data"
+        )
+    elif learnt and bool(np.all(machine.mean(objective.X) * objective.y > 0.0)):
+        found.append(
+            f"the machine gives every training sample its label: the data show no label noise, and the evidence has no interior "
+            f"maximum in C that could be relied on (found C = {C:.3g}; larger values are hardly less probable)"
+        )
+    if estimate is not None and estimate.error > max(1.0, 5.0 * tol):
+        found.append(f"the normaliser is known to {estimate.error:.2g} nats only; compare evidences with care")
+    return found
+
+
+def annealed_machine(machine: Machine, rng: np.random.Generator) -> Annealed:
+    """Return the annealed estimate of Q(D) of a fitted machine."""
+    X = machine.objective.X
+    options = Annealing(1000, max(50, 5 * len(X)), 2)
+    return annealed_evidence(machine.kernel.gram(X), machine.objective.y, machine.likelihood, options, rng)
+
+
+def posterior_draws(machine: Machine, count: int, rng: np.random.Generator) -> PosteriorDraws:
+    """Return draws of the posterior of a fitted machine."""
+    X, y = machine.objective.X, machine.objective.y
+    bound = hinge_bounds(y, machine.likelihood)[1]
+    return SliceSampling(draws=count).run(machine.kernel.gram(X), y, bound, machine.posterior, rng)
+
+
+__all__ = [
+    "Nodes",
+    "annealed_machine",
+    "input_nodes",
+    "log_odds",
+    "posterior_draws",
+    "remarks",
+    "sollich_starts",
+    "start_kernel",
+]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bayesvm.estimators._classifier import SelfTuningClassifier
+from bayesvm.estimators._solver import solver_from_name
+from bayesvm.solvers import Solver
 
 
 class BayesianSVC(SelfTuningClassifier):
@@ -28,6 +30,9 @@ class BayesianSVC(SelfTuningClassifier):
         "probit" (Gaussian process classifiers, not sparse), or an object of :mod:`bayesvm.likelihoods`.
     inference : {"laplace", "ep"}
         Whose evidence is maximised: Laplace's (the paper's) or that of expectation propagation (closer, and slower).
+    solver : {"newton", "smo", "auto"}
+        What finds the mode: semismooth Newton, the native working-set solver, or the one that suits the size of the data (the
+        choice is logged). All find the same mode.
     posterior : {"ep", "laplace"}
         Where predictions come from. "ep": expectation propagation, run once at the hyperparameters that were found; its means
         and variances are better than those of Laplace's method. "laplace": the paper's behaviour, with few support vectors.
@@ -119,6 +124,7 @@ class BayesianSVC(SelfTuningClassifier):
         ard: bool = False,
         likelihood: Any = "trigonometric",
         inference: str = "laplace",
+        solver: str = "newton",
         posterior: str = "ep",
         calibrate: str | None = "auto",
         optimizer: str | None = "lbfgs",
@@ -137,6 +143,7 @@ class BayesianSVC(SelfTuningClassifier):
         self.ard = ard
         self.likelihood = likelihood
         self.inference = inference
+        self.solver = solver
         self.posterior = posterior
         self.calibrate = calibrate
         self.optimizer = optimizer
@@ -150,6 +157,9 @@ class BayesianSVC(SelfTuningClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
+
+    def _solver(self) -> Solver:
+        return solver_from_name(self.solver)
 
 
 __all__ = ["BayesianSVC"]

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from bayesvm.estimators._regressor import SelfTuningRegressor
+from bayesvm.estimators._solver import solver_from_name
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Regression, from_name
 from bayesvm.likelihoods.insensitive import TransitionLoss, check_beta
+from bayesvm.solvers import Solver
 from bayesvm.typing import Vector
 
 #: Bounds of C and epsilon for standardised targets: noise below a thousandth of the targets' spread counts as none.
@@ -40,6 +42,9 @@ class BayesianSVR(SelfTuningRegressor):
         "soft-insensitive" (the thesis'), "smooth-insensitive" (the same shape with a continuous second derivative), "huber"
         or "gaussian-noise" (neither is sparse), or an object of :mod:`bayesvm.likelihoods`, whose parameters are in the
         user's units and are the first start. "laplace" and "epsilon-insensitive" need ``inference="ep"``: see Notes.
+    solver : {"newton", "smo", "auto"}
+        What finds the mode: semismooth Newton, the native working-set solver, or the one that suits the size of the data (the
+        choice is logged). All find the same mode.
     inference : {"laplace", "ep"}
         Laplace's method (the thesis') or expectation propagation (closer, and slower; also for losses with kinks), for the
         evidence and for predictions.
@@ -141,6 +146,7 @@ class BayesianSVR(SelfTuningRegressor):
         ard: bool = False,
         likelihood: Any = "soft-insensitive",
         inference: str = "laplace",
+        solver: str = "newton",
         calibrate: str | None = None,
         beta: Any = "auto",
         fix_variance: bool = True,
@@ -159,6 +165,7 @@ class BayesianSVR(SelfTuningRegressor):
         self.ard = ard
         self.likelihood = likelihood
         self.inference = inference
+        self.solver = solver
         self.calibrate = calibrate
         self.beta = beta
         self.fix_variance = fix_variance
@@ -172,6 +179,9 @@ class BayesianSVR(SelfTuningRegressor):
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
+
+    def _solver(self) -> Solver:
+        return solver_from_name(self.solver)
 
     def _likelihood(self) -> Regression:
         likelihood = from_name(self.likelihood) if isinstance(self.likelihood, str) else self.likelihood

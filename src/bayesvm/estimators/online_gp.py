@@ -215,9 +215,7 @@ class OnlineGPRegressor(RegressorMixin, _OnlineGP):
         if first:
             self._begin(X, y)
             machine = self._prototype._machines[0]
-            self._online = [
-                OnlineMachine.prior(machine.kernel, machine.likelihood.plain, self._options(), X.shape[1])
-            ]
+            self._online = [OnlineMachine.prior(machine.kernel, machine.likelihood.plain, self._options(), X.shape[1])]
         inner = self._prototype._targets.inner(y[:, None])[:, 0]
         self._online = [self._online[0].learn(self._prototype._standardizer.inputs(X).X, inner)]
         self._report()
@@ -370,7 +368,9 @@ class OnlineGPClassifier(ClassifierMixin, _OnlineGP):
         """Set the classes, and one process per class with the hyperparameters of the batch machine."""
         present = np.unique(y)
         if present.size < 2:
-            raise ValueError(f"y: expected rows of at least two classes in the first data, found one class, {present[0]!r}")
+            raise ValueError(
+                f"y: expected rows of at least two classes in the first data, found one class, {present[0]!r}"
+            )
         self.classes_ = present if classes is None else np.unique(classes)
         missing = np.setdiff1d(present, self.classes_)
         if missing.size:
@@ -379,9 +379,7 @@ class OnlineGPClassifier(ClassifierMixin, _OnlineGP):
         machines = self._prototype._machines
         order = [np.searchsorted(present, c) if c in present else 0 for c in self.classes_]
         chosen = [machines[i if i < len(machines) else 0] for i in order] if self.classes_.size > 2 else [machines[0]]
-        self._online = [
-            OnlineMachine.prior(m.kernel, m.likelihood.plain, self._options(), X.shape[1]) for m in chosen
-        ]
+        self._online = [OnlineMachine.prior(m.kernel, m.likelihood.plain, self._options(), X.shape[1]) for m in chosen]
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """Return logarithms of class probabilities."""
@@ -397,7 +395,8 @@ class OnlineGPClassifier(ClassifierMixin, _OnlineGP):
 
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each row."""
-        return self.classes_[np.argmax(self.predict_log_proba(X), axis=1)]
+        log_proba = self.predict_log_proba(X)
+        return self.classes_[np.argmax(log_proba, axis=1)]
 
     def decision_function(self, X: Any) -> Any:
         """Return the log odds of the second class, or with more than two classes of each class against the rest."""

@@ -13,7 +13,16 @@ from bayesvm.estimators._kernel_choice import choose_kernel
 from bayesvm.estimators._labels import LabelProbabilities
 from bayesvm.estimators._machine import Machine, learn
 from bayesvm.estimators._self_tuning import generator
-from bayesvm.estimators._sollich import Nodes, input_nodes, log_odds, sollich_starts, start_kernel
+from bayesvm.estimators._sollich import (
+    Nodes,
+    annealed_machine,
+    input_nodes,
+    log_odds,
+    posterior_draws,
+    remarks,
+    sollich_starts,
+    start_kernel,
+)
 from bayesvm.hyper import Flat, Maximizer
 from bayesvm.hyper.normalized import (
     EvidenceCurve,
@@ -23,17 +32,7 @@ from bayesvm.hyper.normalized import (
     maximize_normalized,
 )
 from bayesvm.inference import Inference
-from bayesvm.inference.hinge import (
-    Annealing,
-    CoupledHinge,
-    NaiveHinge,
-    Normalizer,
-    PosteriorDraws,
-    SliceSampling,
-    annealed_evidence,
-    hinge_bounds,
-    rejection,
-)
+from bayesvm.inference.hinge import CoupledHinge, NaiveHinge, Normalizer, PosteriorDraws, hinge_bounds, rejection
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Hinge, Likelihood, Weighted
@@ -52,7 +51,6 @@ EVIDENCES: Mapping[str, Callable[[], Inference]] = {
 C_RANGE = (0.05, 20.0)
 #: Beyond so many samples the starts climb on FEW of them first.
 MANY, FEW = 500, 300
-LN2 = float(np.log(2.0))
 
 
 class ProbabilisticSVC(LabelProbabilities):
@@ -315,47 +313,24 @@ class ProbabilisticSVC(LabelProbabilities):
         variance = sum(0.0 if e is None else e.error**2 for e in estimates)
         self.log_naive_evidence_ = self.log_evidence_ + self.log_normalizer_
         if self.evidence == "annealed":
-            runs = [self._annealed(machine) for machine in self._machines]
+            rng = np.random.default_rng([self._seed, 1])
+            runs = [annealed_machine(machine, rng) for machine in self._machines]
             self.log_naive_evidence_ = float(sum(run.log_mean for run in runs))
             self.log_evidence_ = self.log_naive_evidence_ - self.log_normalizer_
             variance += sum(run.error**2 for run in runs)
         self.log_evidence_error_ = float(np.sqrt(variance))
         values = np.array([hinge_bounds(np.ones(1), m.likelihood.plain)[0] for m in self._machines])
         self.C_ = float(values[0]) if values.size == 1 else values
-        self.remarks_ = tuple(
-            dict.fromkeys(r for C, m, e in zip(values, self._machines, estimates) for r in self._remarks(C, m, e))
-        )
+        found = [
+            remarks(m, C, e, learnt=self.optimizer is not None, tol=self.normalizer_tol)
+            for m, C, e in zip(self._machines, values, estimates)
+        ]
+        self.remarks_ = tuple(dict.fromkeys(remark for own in found for remark in own))
         for remark in self.remarks_:
             logger.warning("%s: %s", type(self).__name__, remark)
 
-    def _remarks(self, C: float, machine: Machine, estimate: Any) -> list[str]:
-        remarks = []
-        if C < LN2:
-            remarks.append(
-                f"C = {C:.3g} is below ln 2: decisions are then more, not less, likely inside the gap |f| < 1, and the model makes "
-                "little sense (Sollich1999, footnote 2)"
-            )
-        learnt = self.optimizer is not None and machine.likelihood.theta.size
-        if learnt and machine.likelihood.theta[0] >= machine.likelihood.bounds[0, 1] - 0.02:
-            remarks.append(
-                f"the evidence still rises at the largest C allowed ({C:.3g}): the data show no label noise, the evidence has no "
-                "interior maximum in C, and probabilities near 0 and 1 are not supported by the data"
-            )
-        if estimate is not None and estimate.error > max(1.0, 5.0 * self.normalizer_tol):
-            remarks.append(f"the normaliser is known to {estimate.error:.2g} nats only; compare evidences with care")
-        return remarks
-
-    def _annealed(self, machine: Machine) -> Any:
-        X, y = machine.objective.X, machine.objective.y
-        options = Annealing(1000, max(50, 5 * len(X)), 2)
-        rng = np.random.default_rng([self._seed, 1])
-        return annealed_evidence(machine.kernel.gram(X), y, machine.likelihood, options, rng)
-
     def _drawn(self, machine: Machine) -> PosteriorDraws:
-        X, y = machine.objective.X, machine.objective.y
-        bound = hinge_bounds(y, machine.likelihood)[1]
-        rng = np.random.default_rng([self._seed, 2])
-        return SliceSampling(draws=int(self.n_samples)).run(machine.kernel.gram(X), y, bound, machine.posterior, rng)
+        return posterior_draws(machine, int(self.n_samples), np.random.default_rng([self._seed, 2]))
 
     # -- prediction ---------------------------------------------------------------------------------------------------
     def _latent_values(self, inputs: Inputs, average: bool) -> list[Matrix]:

@@ -147,8 +147,8 @@ class RelevanceVectorClassifier(_RelevanceVectors, LabelProbabilities):
         class_prior: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 3e-2,
-        max_iter: int = 60,
+        tol: float = 0.1,
+        max_iter: int = 200,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -264,8 +264,8 @@ class RelevanceVectorRegressor(_RelevanceVectors, SelfTuningRegressor):
         standardize: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 3e-2,
-        max_iter: int = 60,
+        tol: float = 0.1,
+        max_iter: int = 200,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel

@@ -33,7 +33,8 @@ WORTH = 0.5
 
 def awaken(maximizer: Maximizer, objective: EvidenceObjective, maximum: Maximum) -> Maximum:
     """Return the maximum that is reached by waking sleeping features one after the other, or the given one."""
-    smooth = dataclasses.replace(objective, likelihood=objective.likelihood.smoothed)
+    smoothed = objective.likelihood.smoothed
+    smooth = dataclasses.replace(objective, likelihood=smoothed, inference=objective.inference.suited(smoothed))
     for _ in range(objective.X.n_features):
         here = smooth.evaluate(maximum.theta, maximum.latent)
         trial = _best_trial(smooth, here)

@@ -31,7 +31,8 @@ def maximize_evidence(maximizer: Maximizer, objective: EvidenceObjective, starts
     smoothed = objective.likelihood.smoothed
     if smoothed is objective.likelihood:
         return maximizer.maximize(objective, starts)
-    settled = maximizer.maximize(dataclasses.replace(objective, likelihood=smoothed), starts)
+    inference = objective.inference.suited(smoothed)
+    settled = maximizer.maximize(dataclasses.replace(objective, likelihood=smoothed, inference=inference), starts)
     leaders = _leaders(settled.history)
     interrupted = any(record.status is ClimbStatus.INTERRUPTED for record in settled.history)
     longest = 1 if interrupted else min(REFINEMENT, maximizer.max_evaluations)

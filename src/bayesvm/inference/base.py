@@ -113,6 +113,10 @@ class Inference(ABC):
     ) -> tuple[Posterior, Evidence]:
         """Return posterior and evidence; ``warm_start`` is the ``latent`` of an earlier evidence."""
 
+    def suited(self, likelihood: Likelihood) -> Inference:
+        """Return the method as it can treat the likelihood: itself, unless a part of it has to be exchanged."""
+        return self
+
     @abstractmethod
     def check(self, likelihood: Likelihood) -> None:
         """Raise :class:`~bayesvm.exceptions.IncompatibleError` if the likelihood cannot be treated."""

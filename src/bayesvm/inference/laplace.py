@@ -29,6 +29,7 @@ import dataclasses
 
 import numpy as np
 
+from bayesvm.exceptions import IncompatibleError
 from bayesvm.inference.base import Evidence, Inference, Posterior
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import SupportFactor
@@ -54,6 +55,14 @@ class Laplace(Inference):
         """Refuse losses with kinks: their curvature at a kink is infinite, and the expansion means nothing there."""
         require("Laplace's method", likelihood, smoothness=1, convex=True)
         self.solver.check(likelihood)
+
+    def suited(self, likelihood: Likelihood) -> Laplace:
+        """Return the method with Newton's solver if its own cannot treat the likelihood."""
+        try:
+            self.solver.check(likelihood)
+        except IncompatibleError:
+            return dataclasses.replace(self, solver=Newton())
+        return self
 
     def infer(
         self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None

@@ -57,8 +57,8 @@ def elliptical_step(
         good = power * trial_value > level[waiting]
         taken = waiting[good]
         new[:, taken], new_value[taken] = trial[:, good], trial_value[good]
-        uniform = rng.uniform(
-            size=s
+        uniform = np.asarray(
+            rng.uniform(size=s)
         )  # as many as there are chains, so that one chain's draws do not depend on another's
         waiting = waiting[~good]
         if waiting.size == 0:

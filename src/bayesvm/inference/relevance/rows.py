@@ -29,7 +29,7 @@ class RowsProblem(RelevanceProblem):
     """
 
     def __init__(
-        self, basis: Matrix, y: Vector, likelihood: Likelihood, *, tol: float = 1e-10, max_iter: int = 50
+        self, basis: Matrix, y: Vector, likelihood: Likelihood, *, tol: float = 1e-8, max_iter: int = 50
     ) -> None:
         self.basis = basis
         self.size = float(y.size)

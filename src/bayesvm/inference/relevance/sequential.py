@@ -36,7 +36,7 @@ WIDEST = 60.0
 #: A function of which the active ones leave less than this share adds nothing but rounding errors.
 INSIDE = 1e-10
 #: Re-estimations after an addition; largest change of a logarithm in one of them; quasi-Newton steps at the end.
-SWEEPS, LEAP, STEPS = 2, 3.0, 200
+SWEEPS, LEAP, STEPS = 2, 3.0, 50
 #: Additions to the empty model during which the noise stays as given: what the first few functions leave is not noise.
 HOLD = 10
 
@@ -243,7 +243,7 @@ def _converged(problem: RelevanceProblem, state: State) -> State:
         return -here.value, -here.gradient
 
     x0 = np.concatenate([state.log_precision, state.phi])
-    options = {"maxiter": STEPS, "ftol": 1e-10, "gtol": 1e-4}
+    options = {"maxiter": STEPS, "ftol": 1e-8, "gtol": 1e-4}
     minimize(cost, x0, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return best
 
