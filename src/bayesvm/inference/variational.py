@@ -91,7 +91,7 @@ class Variational(Inference):
         Largest number of starts of a cold call (one, if the loss is convex or no precision is negative).
     """
 
-    tol: float = 1e-7
+    tol: float = 1e-9
     max_iter: int = 200
     starts: int = 2
 
