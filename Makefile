@@ -46,7 +46,7 @@ $(VENV)/.build-tools: $(VENV)/.created pyproject.toml
 	@touch $@
 
 $(VENV)/.package: $(VENV)/.build-tools pyproject.toml CMakeLists.txt $(NATIVE)
-	$(PIP) install --no-build-isolation --editable ".[plots,progress]"
+	$(PIP) install --no-build-isolation --editable ".[plots,progress,cli]"
 	@touch $@
 
 $(VENV)/.test-tools: $(VENV)/.created pyproject.toml

@@ -27,9 +27,23 @@ _NAMES = {
     "VariationalSVC": "bayesvm.estimators.variational_svc",
     "check_gradient": "bayesvm.testing",
     "compare": "bayesvm.comparison",
+    "load": "bayesvm.persistence",
+    "save": "bayesvm.persistence",
 }
 #: Public submodules.
-_MODULES = ("datasets", "hyper", "inference", "kernels", "likelihoods", "testing")
+_MODULES = (
+    "datasets",
+    "hyper",
+    "inference",
+    "kernels",
+    "likelihoods",
+    "onnx_export",
+    "persistence",
+    "plots",
+    "report",
+    "tables",
+    "testing",
+)
 
 __all__ = ["__version__", *_NAMES, *_MODULES]
 

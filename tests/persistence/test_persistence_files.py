@@ -246,7 +246,7 @@ KILL = textwrap.dedent("""
             tol += 1.0
 
     seen = {killed(forever, 0.03 * rng.random()) for _ in range(8)}
-    print(len(seen))
+    print(min(seen))
 """)
 
 
@@ -257,7 +257,7 @@ def test_kill_during_save_leaves_a_complete_file(tmp_path):
     command = [sys.executable, "-c", KILL, str(folder / "m.bvm")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 1  # the children did replace the file
+    assert float(done.stdout) >= 2.0  # every child had replaced the file before it was killed
     assert len([p for p in folder.iterdir() if p.suffix == ".tmp"]) >= 3  # what the killed ones left behind
 
 

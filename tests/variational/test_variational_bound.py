@@ -166,28 +166,27 @@ def test_every_kernel(case, likelihood):
     assert relative_error(centre.gradient, slopes, floor=scale) < 1e-6, (centre.gradient, slopes)
 
 
-def test_factor_gradient():
+@pytest.mark.parametrize("rank", [0, 1])
+def test_factor_gradient(rank):
     likelihood = lib.NormalizedHinge(2.0)
     K, y = problem(likelihood, n=15)
     K = K + 0.3 * np.eye(15)
     change = np.cov(np.random.default_rng(0).normal(size=(15, 30)))
-    for rank in (0, 1):
-        method = FactorAnalysed(rank, tol=1e-9)
-        posterior, evidence = method.infer(K, y, likelihood)
-        latent = evidence.latent
-        in_k = five_point(
-            lambda t: method.infer(K + t[0] * change, y, likelihood, warm_start=latent)[1].value, np.zeros(1), 1e-3
-        )
-        in_phi = five_point(
-            lambda t: method.infer(K, y, likelihood.with_theta(t), warm_start=latent)[1].value, likelihood.theta, 1e-3
-        )
-        np.testing.assert_allclose(np.sum(evidence.dK * change), in_k[0], rtol=1e-6)
-        np.testing.assert_allclose(evidence.dphi, in_phi, rtol=1e-6)
-        np.testing.assert_allclose(evidence.value, sum(evidence.terms.values()), rtol=1e-12)
-        joint = posterior.covariance(K, K)
-        np.testing.assert_allclose(np.diagonal(joint), posterior.var(K, np.diagonal(K).copy()), rtol=1e-8)
-        sigma = np.diag(posterior.factor.d) + posterior.factor.C @ posterior.factor.C.T
-        np.testing.assert_allclose(joint, sigma, atol=1e-9)
+    method = FactorAnalysed(rank, tol=1e-9)
+    posterior, evidence = method.infer(K, y, likelihood)
+
+    def value(K, likelihood):
+        return method.infer(K, y, likelihood, warm_start=evidence.latent)[1].value
+
+    in_k = five_point(lambda t: value(K + t[0] * change, likelihood), np.zeros(1), 1e-3)
+    in_phi = five_point(lambda t: value(K, likelihood.with_theta(t)), likelihood.theta, 1e-3)
+    np.testing.assert_allclose(np.sum(evidence.dK * change), in_k[0], rtol=1e-6)
+    np.testing.assert_allclose(evidence.dphi, in_phi, rtol=1e-6)
+    np.testing.assert_allclose(evidence.value, sum(evidence.terms.values()), rtol=1e-12)
+    joint = posterior.covariance(K, K)
+    np.testing.assert_allclose(np.diagonal(joint), posterior.var(K, np.diagonal(K).copy()), rtol=1e-8)
+    sigma = np.diag(posterior.factor.d) + posterior.factor.C @ posterior.factor.C.T
+    np.testing.assert_allclose(joint, sigma, atol=1e-9)
 
 
 # -- the concave kink -----------------------------------------------------------------------------------------------------

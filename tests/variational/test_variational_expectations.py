@@ -1,6 +1,7 @@
 """Gaussian expectations of losses: against mpmath, differences, closed forms and limits."""
 
 import dataclasses
+import itertools
 import warnings
 
 import mpmath
@@ -62,7 +63,7 @@ def reference(loss, knots, m, v):
     ends = sorted(ends)
     centre = loss(m)
     sums = [mpf(0)] * 3
-    for a, b in zip(ends[:-1], ends[1:]):
+    for a, b in itertools.pairwise(ends):
         for x, w in RULE:
             u = (a + (b - a) * (1 + x) / 2 - m) / s
             value = (loss(m + s * u) - centre) * w * (b - a) / 2 * mp.exp(-u * u / 2) / (mp.sqrt(2 * mp.pi) * s)
@@ -101,7 +102,7 @@ def test_each_derivative_is_that_of_the_one_before(likelihood):
     y, f = given_t(likelihood, mean)
     centre, step = likelihood.expected(y, f, var), 1e-3 * np.sqrt(var)
     names = [field.name for field in dataclasses.fields(centre)]
-    for name, following in zip(names[:-1], names[1:]):
+    for name, following in itertools.pairwise(names):
         slopes = five_point(
             lambda t, name=name: getattr(likelihood.expected(y, f + t[0] * step, var), name), np.zeros(1), 1.0
         )

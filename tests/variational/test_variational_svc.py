@@ -85,7 +85,9 @@ def test_with_a_bias_it_is_the_machine_of_scikit_learn(moons):
     gaussian = machine._machines[0].kernel.leaves()[0]
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     theirs = SVC(C=1.0, kernel="precomputed", tol=1e-9).fit(gaussian.gram(Z), y)
-    np.testing.assert_allclose(machine.predict_latent(X, return_std=False), theirs.decision_function(gaussian.gram(Z)), atol=1e-4)  # as exact as theirs is
+    np.testing.assert_allclose(
+        machine.predict_latent(X, return_std=False), theirs.decision_function(gaussian.gram(Z)), atol=1e-4
+    )  # as exact as theirs is
     np.testing.assert_array_equal(machine.support_, np.sort(theirs.support_))
     np.testing.assert_allclose(machine.dual_coef_.sum(), 0.0, atol=1e-8)
 

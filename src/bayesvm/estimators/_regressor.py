@@ -84,7 +84,10 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
         if self._shares:
             machines = self._fit_shared(inputs, inner, _weighted(likelihood.rescaled(self._spread), w))
         else:
-            problems = [(inner[:, k], _weighted(self._in_scale(likelihood, k), w)) for k in range(Y.shape[1])]
+            problems = [
+                (np.ascontiguousarray(inner[:, k]), _weighted(self._in_scale(likelihood, k), w))
+                for k in range(Y.shape[1])
+            ]
             machines = self._fit_machines(inputs, problems)
         self._finish(machines, X, rows)
         self._report(X, Y, float(rows.size if w is None else w.sum()))

@@ -26,8 +26,8 @@ from bayesvm.inference import Inference, Laplace
 from bayesvm.kernels import Constant, Gaussian, Kernel, Rescaled, from_sklearn
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
-from bayesvm.solvers import Newton, Solver
 from bayesvm.linalg import cholesky
+from bayesvm.solvers import Newton, Solver
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -145,7 +145,7 @@ class SelfTuning(BaseEstimator, ABC):
         starts = list(given[:n_starts])
         missing = n_starts - len(starts)
         if missing:
-            form = kernel.tied() if n_starts > 1 else kernel
+            form = kernel.tied() if n_starts > 1 and self.optimizer is not None else kernel
             rng = generator(self.random_state)
             starts += self._library_starts(form, likelihood, X, missing, rng)
         return starts

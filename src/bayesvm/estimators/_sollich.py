@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from scipy.special import log_expit, logsumexp
 
 from bayesvm.estimators._machine import Machine
+from bayesvm.hyper.normalized import EvidenceCurve, NormalizedObjective, ScaledObjective, evidence_curve
 from bayesvm.inference.hinge import (
     Annealed,
     Annealing,
@@ -27,6 +29,8 @@ from bayesvm.typing import Matrix, Vector
 DENSE = 20_000_000
 #: Below it the gap inverts.
 LN2 = float(np.log(2.0))
+#: Nats by which the evidence must fall towards the largest C for its maximum to count.
+FLAT = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +58,26 @@ def input_nodes(X: Inputs, weights: Vector, count: float, most: int, rng: np.ran
         chosen = np.sort(rng.choice(distinct.size, most, replace=False))
         distinct, total = distinct[chosen], total[chosen]
     return Nodes(X.forget().take(distinct).forget(), total / total.sum(), count)
+
+
+def density_rows(given: Any, count: int, n_features: int, rng: np.random.Generator) -> Matrix:
+    """Return the user's rows of the input density, drawn by a callable or as they are, or say what is wrong with them."""
+    rows = np.asarray(given(rng, count) if callable(given) else given, dtype=float)
+    if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] != n_features or not np.all(np.isfinite(rows)):
+        raise ValueError(f"inputs: expected finite rows of {n_features} features, found shape {rows.shape}")
+    return rows
+
+
+def curve_grid(given: Any, C: float, largest: float) -> Vector:
+    """Return the values of C for an evidence curve: the user's, or forty around the fitted one."""
+    grid = (
+        np.geomspace(0.1 * C, max(min(10.0 * C, largest), 2.0 * C), 40)
+        if given is None
+        else np.asarray(given, dtype=float)
+    )
+    if grid.ndim != 1 or grid.size < 2 or not (np.all(grid > 0.0) and np.all(np.diff(grid) > 0.0)):
+        raise ValueError(f"evidence_curve: expected increasing positive values of C, found {given!r}")
+    return grid
 
 
 def log_odds(f: Matrix, C: float) -> Vector:
@@ -108,7 +132,7 @@ def remarks(machine: Machine, C: float, estimate: NormalizerEstimate | None, *, 
             f"the evidence still rises at the largest C allowed ({C:.3g}): the data show no label noise, and the evidence has no "
             "interior maximum in C; probabilities close to 0 and 1 are not supported by the data"
         )
-    elif learnt and bool(np.all(machine.mean(objective.X) * objective.y > 0.0)):
+    elif learnt and bool(np.all(machine.mean(objective.X) * objective.y > 0.0)) and _flat_above(machine, C):
         found.append(
             f"the machine gives every training sample its label: the data show no label noise, and the evidence has no interior "
             f"maximum in C that could be relied on (found C = {C:.3g}; larger values are hardly less probable)"
@@ -116,6 +140,26 @@ def remarks(machine: Machine, C: float, estimate: NormalizerEstimate | None, *, 
     if estimate is not None and estimate.error > max(1.0, 5.0 * tol):
         found.append(f"the normaliser is known to {estimate.error:.2g} nats only; compare evidences with care")
     return found
+
+
+def _flat_above(machine: Machine, C: float) -> bool:
+    """Whether the evidence at the largest C allowed is hardly below that at the C found."""
+    largest = float(np.exp(machine.likelihood.bounds[0, 1]))
+    curve = curve_of(machine, np.geomspace(C, largest, 8), paths=200)
+    return bool(curve.log_evidence[0] - curve.log_evidence[-1] < FLAT + 2.0 * curve.error[-1])
+
+
+def objective_of(machine: Machine) -> NormalizedObjective:
+    """Return the objective of a machine, whose kind is known."""
+    assert isinstance(machine.objective, NormalizedObjective)
+    return machine.objective
+
+
+def curve_of(machine: Machine, C: Vector, *, paths: int = 600) -> EvidenceCurve:
+    """Return the evidence of a fitted machine against C, at the fixed product of C and its kernel."""
+    o = objective_of(machine)
+    scaled = ScaledObjective(machine.kernel, machine.likelihood, o.inference, o.X, o.y, o.prior, o.normalizer, o.nodes)
+    return evidence_curve(scaled, C, paths=paths)
 
 
 def annealed_machine(machine: Machine, rng: np.random.Generator) -> Annealed:
@@ -135,8 +179,12 @@ def posterior_draws(machine: Machine, count: int, rng: np.random.Generator) -> P
 __all__ = [
     "Nodes",
     "annealed_machine",
+    "curve_grid",
+    "curve_of",
+    "density_rows",
     "input_nodes",
     "log_odds",
+    "objective_of",
     "posterior_draws",
     "remarks",
     "sollich_starts",

@@ -16,8 +16,12 @@ from bayesvm.estimators._self_tuning import generator
 from bayesvm.estimators._sollich import (
     Nodes,
     annealed_machine,
+    curve_grid,
+    curve_of,
+    density_rows,
     input_nodes,
     log_odds,
+    objective_of,
     posterior_draws,
     remarks,
     sollich_starts,
@@ -28,8 +32,8 @@ from bayesvm.hyper.normalized import (
     EvidenceCurve,
     NormalizedObjective,
     ScaledObjective,
-    evidence_curve,
     maximize_normalized,
+    settled_on_part,
 )
 from bayesvm.inference import Inference
 from bayesvm.inference.hinge import CoupledHinge, NaiveHinge, Normalizer, PosteriorDraws, hinge_bounds, rejection
@@ -90,7 +94,7 @@ class ProbabilisticSVC(LabelProbabilities):
     n_samples : int
         Number of those draws.
     optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, tol, max_iter, verbose
-        As in :class:`~bayesvm.BayesianSVC`. ``random_state`` also seeds the draws of the normaliser and of the posterior.
+        As in :class:`~bayesvm.BayesianSVC`; ``random_state`` seeds all draws too.
 
     Attributes
     ----------
@@ -116,10 +120,9 @@ class ProbabilisticSVC(LabelProbabilities):
     marginal with a small coefficient and the truth is :math:`2^{-n}`; without ``I +`` it diverges there. A search over all hyperparameters
     ends in that corner. So (8) is offered for what the paper uses it for, the choice of C at a fixed product with the kernel.
 
-    With more than 500 samples the starts climb on 300 of them first, and the best end is refined on all.
-
-    With several classes one machine per class is trained against the rest, and the odds are coupled as in
-    :class:`~bayesvm.BayesianSVC`. A sample of weight w counts w times, in :math:`n` too.
+    With more than 500 samples the starts climb on 300 of them first, and the best end is refined on all. With several classes one
+    machine per class is trained against the rest, and the odds are coupled as in :class:`~bayesvm.BayesianSVC`. A sample of
+    weight w counts w times, in :math:`n` too.
 
     References
     ----------
@@ -224,10 +227,6 @@ class ProbabilisticSVC(LabelProbabilities):
             Labels of two or more classes, of any type that scikit-learn takes.
         sample_weight : array, shape (n,), optional
             Non-negative weights; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : ProbabilisticSVC
         """
         self._check_arguments()
         likelihood: Likelihood = self._likelihood()
@@ -238,7 +237,7 @@ class ProbabilisticSVC(LabelProbabilities):
         inputs = self._prepare(X[rows], used)
         rng = generator(self.random_state)
         self._seed = int(rng.integers(2**31))
-        self._nodes = self._input_nodes(inputs, used, rng) if self.normalized else None
+        self._nodes = self._density_nodes(inputs, used, rng) if self.normalized else None
         positives = range(self.classes_.size) if self.classes_.size > 2 else (1,)
         problems = [(np.where(codes[rows] == k, 1.0, -1.0), likelihood) for k in positives]
         self._finish(self._fit_machines(inputs, problems), X, rows)
@@ -247,14 +246,11 @@ class ProbabilisticSVC(LabelProbabilities):
         self.effective_sample_size_ = None if self._draws is None else float(min(np.min(d.ess) for d in self._draws))
         return self
 
-    def _input_nodes(self, X: Inputs, weights: Vector | None, rng: np.random.Generator) -> Nodes:
+    def _density_nodes(self, X: Inputs, weights: Vector | None, rng: np.random.Generator) -> Nodes:
         own = np.ones(len(X)) if weights is None else weights
         if self.inputs is None:
             return input_nodes(X, own, float(own.sum()), self.n_nodes, rng)
-        rows = np.asarray(self.inputs(rng, self.n_nodes) if callable(self.inputs) else self.inputs, dtype=float)
-        if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] != X.n_features or not np.all(np.isfinite(rows)):
-            raise ValueError(f"inputs: expected finite rows of {X.n_features} features, found shape {rows.shape}")
-        other = self._standardizer.inputs(rows)
+        other = self._standardizer.inputs(density_rows(self.inputs, self.n_nodes, X.n_features, rng))
         return input_nodes(other, np.ones(len(other)), float(own.sum()), self.n_nodes, rng)
 
     def _fit_machine(self, X: Inputs, y: Vector, likelihood: Likelihood, maximizer: Maximizer) -> Machine:
@@ -271,7 +267,8 @@ class ProbabilisticSVC(LabelProbabilities):
                 objective = objective.planned(starts[0], self.normalizer_tol, final=True)
                 return learn(objective, starts, maximizer, optimize=False)
             if len(X) > MANY and len(starts) > 1:
-                starts = [self._settled(objective, starts, maximizer)]
+                rows = np.sort(np.random.default_rng([self._seed, 4]).permutation(len(X))[:FEW])
+                starts = [settled_on_part(maximizer, objective, starts, rows, 2.0 * self.normalizer_tol)]
             objective, maximum = maximize_normalized(maximizer, objective, starts, self.normalizer_tol)
             machine = learn(objective, [maximum.theta], maximizer, optimize=False)
             return dataclasses.replace(machine, maximum=maximum)
@@ -283,15 +280,6 @@ class ProbabilisticSVC(LabelProbabilities):
             kernel = start_kernel(kernel, X)
         given = [np.concatenate([kernel.theta, likelihood.theta])]
         return fit(kernel, given if self.kernel is not None or not optimize else [], self.n_starts)
-
-    def _settled(self, objective: NormalizedObjective, starts: list[Vector], maximizer: Maximizer) -> Vector:
-        """Return the best theta that the starts reach on a part of the samples, as a start for all of them."""
-        n = len(objective.X)
-        rows = np.sort(np.random.default_rng([self._seed, 4]).permutation(n)[:FEW])
-        part = objective.part(rows)
-        if np.unique(part.y).size < 2:
-            return starts[0]
-        return maximize_normalized(maximizer, part, starts, 2.0 * self.normalizer_tol)[1].theta
 
     def _objective(self, kernel: Kernel, likelihood: Likelihood, X: Inputs, y: Vector) -> NormalizedObjective:
         kind = ScaledObjective if self.tune == "C" else NormalizedObjective
@@ -308,7 +296,7 @@ class ProbabilisticSVC(LabelProbabilities):
 
     def _report(self) -> None:
         """Set what is special to this machine: C, the parts of the evidence, remarks."""
-        estimates = [_objective(m).normalization(m.theta) for m in self._machines]
+        estimates = [objective_of(m).normalization(m.theta) for m in self._machines]
         self.log_normalizer_ = float(sum(0.0 if e is None else e.value for e in estimates))
         variance = sum(0.0 if e is None else e.error**2 for e in estimates)
         self.log_naive_evidence_ = self.log_evidence_ + self.log_normalizer_
@@ -333,9 +321,9 @@ class ProbabilisticSVC(LabelProbabilities):
         return posterior_draws(machine, int(self.n_samples), np.random.default_rng([self._seed, 2]))
 
     # -- prediction ---------------------------------------------------------------------------------------------------
-    def _latent_values(self, inputs: Inputs, average: bool) -> list[Matrix]:
+    def _latent_values(self, inputs: Inputs, average: bool | None) -> list[Matrix]:
         """Return per machine the latent values at the inputs, one column per draw (one, the mode, if not averaged)."""
-        if not average:
+        if not (self.average if average is None else average):
             return [machine.mean(inputs)[:, None] for machine in self._machines]
         draws = self._draws if self._draws is not None else [self._drawn(machine) for machine in self._machines]
         values = []
@@ -344,11 +332,8 @@ class ProbabilisticSVC(LabelProbabilities):
             values.append(own.at(K_s, machine.kernel.diag(inputs)))
         return values
 
-    def _wanted(self, average: bool | None) -> bool:
-        return bool(self.average if average is None else average)
-
     def _averaged_odds(self, inputs: Inputs, average: bool | None) -> Matrix:
-        values = self._latent_values(inputs, self._wanted(average))
+        values = self._latent_values(inputs, average)
         return np.column_stack([log_odds(f, C) for f, C in zip(values, np.atleast_1d(self.C_))])
 
     def _log_odds(self, inputs: Inputs) -> Matrix:
@@ -391,7 +376,7 @@ class ProbabilisticSVC(LabelProbabilities):
         -------
         probability : array, shape (n,), or (n, n_classes) with one column per one-vs-rest machine
         """
-        values = self._latent_values(self._inputs(X), self._wanted(average))
+        values = self._latent_values(self._inputs(X), average)
         columns = [np.mean(rejection(f, C), axis=1) for f, C in zip(values, np.atleast_1d(self.C_))]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
@@ -406,22 +391,8 @@ class ProbabilisticSVC(LabelProbabilities):
         self._inputs(np.zeros((1, self.n_features_in_)))
         if len(self._machines) > 1:
             raise ValueError("evidence_curve: expected a machine of two classes, found several one-vs-rest machines")
-        grid = (
-            np.geomspace(0.1 * self.C_, min(10.0 * self.C_, C_RANGE[1]), 40)
-            if C is None
-            else np.asarray(C, dtype=float)
-        )
-        if grid.ndim != 1 or grid.size < 2 or not (np.all(grid > 0.0) and np.all(np.diff(grid) > 0.0)):
-            raise ValueError(f"evidence_curve: expected increasing positive values of C, found {C!r}")
-        m = self._machines[0]
-        o = _objective(m)
-        scaled = ScaledObjective(m.kernel, m.likelihood, o.inference, o.X, o.y, o.prior, o.normalizer, o.nodes)
-        return evidence_curve(scaled, grid)
-
-
-def _objective(machine: Machine) -> NormalizedObjective:
-    assert isinstance(machine.objective, NormalizedObjective)  # as it was fitted
-    return machine.objective
+        grid = curve_grid(C, float(np.ravel(self.C_)[0]), C_RANGE[1])
+        return curve_of(self._machines[0], grid)
 
 
 __all__ = ["ProbabilisticSVC"]

@@ -25,6 +25,13 @@ from bayesvm.typing import Indices, Matrix, Vector
 RELATIVE_SCALES = (0.35, 0.8, 0.18, 1.6)
 
 
+def _distinct(X: Inputs) -> int:
+    """Return the number of different rows, told apart by a random projection."""
+    direction = np.random.default_rng(0).standard_normal(X.n_features)
+    values = np.sort(np.asarray(X.X @ direction).ravel())
+    return 1 + int(np.count_nonzero(np.diff(values) > 1e-9 * (1.0 + np.abs(values[1:]))))
+
+
 class _RelevanceVectors:
     """What classifier and regressor share: basis functions instead of a Gaussian process."""
 
@@ -42,7 +49,8 @@ class _RelevanceVectors:
         kernel = self._kernel(y).bind(X.n_features, names)  # type: ignore[attr-defined]
         prior = Flat() if self.hyperprior is None else self.hyperprior  # type: ignore[attr-defined]
         search = SequentialRelevance(max_iter=int(self.max_vectors))  # type: ignore[attr-defined]
-        objective = RelevanceObjective(kernel, likelihood, search, X, y, bool(self.fit_intercept), prior)  # type: ignore[attr-defined]
+        bias, distinct = bool(self.fit_intercept), _distinct(X)  # type: ignore[attr-defined]
+        objective = RelevanceObjective(kernel, likelihood, search, X, y, bias, distinct, prior)
         optimize = self.optimizer is not None  # type: ignore[attr-defined]
         return learn_relevance(objective, self._kernel_starts(kernel, optimize), maximizer, optimize=optimize)
 

@@ -194,7 +194,7 @@ class EvidenceCurve:
         return float(np.exp(middle + step * left / max(left - right, np.finfo(float).tiny)))
 
 
-def evidence_curve(objective: ScaledObjective, C: Vector) -> EvidenceCurve:
+def evidence_curve(objective: ScaledObjective, C: Vector, *, paths: int = 600) -> EvidenceCurve:
     """Return the evidence on a grid of C; the machine is solved once, and one population of draws serves all C."""
     naive = np.empty_like(C)
     latent: Vector | None = None
@@ -204,12 +204,12 @@ def evidence_curve(objective: ScaledObjective, C: Vector) -> EvidenceCurve:
     if objective.normalizer is None or objective.nodes is None:
         return EvidenceCurve(np.asarray(C), naive, np.zeros_like(C), np.zeros_like(C))
     C0 = objective.C_of(objective.likelihood)
-    values, errors = normalizer_path(objective.normalizer, objective.kernel.gram(objective.nodes), C0, C)
+    values, errors = normalizer_path(objective.normalizer, objective.kernel.gram(objective.nodes), C0, C, paths=paths)
     return EvidenceCurve(np.asarray(C), naive, values, errors)
 
 
 #: Values of C per factor of e on which the evidence is first looked at.
-DENSITY = 8.0
+DENSITY = 6.0
 
 
 def maximize_over_C(objective: ScaledObjective) -> Maximum:  # noqa: N802
@@ -244,6 +244,16 @@ def maximize_normalized(
     return objective.planned(maximum.theta, tol, final=True), maximum
 
 
+def settled_on_part(
+    maximizer: Maximizer, objective: NormalizedObjective, starts: Sequence[Vector], rows: Indices, tol: float
+) -> Vector:
+    """Return the best theta that the starts reach on some of the samples, as a start for all of them."""
+    part = objective.part(rows)
+    if np.unique(part.y).size < 2:
+        return starts[0]
+    return maximize_normalized(maximizer, part, starts, tol)[1].theta
+
+
 __all__ = [
     "EvidenceCurve",
     "NormalizedObjective",
@@ -251,4 +261,5 @@ __all__ = [
     "evidence_curve",
     "maximize_normalized",
     "maximize_over_C",
+    "settled_on_part",
 ]

@@ -65,6 +65,8 @@ class RelevanceObjective:
         Labels -1/+1 or targets.
     bias : bool
         Whether a constant is one more basis function.
+    distinct : int
+        Number of different rows of X: a function that occurs twice is no further choice.
     prior : Hyperprior
         Density of theta.
     """
@@ -74,7 +76,8 @@ class RelevanceObjective:
     search: SequentialRelevance
     X: Inputs
     y: Vector
-    bias: bool = True
+    bias: bool
+    distinct: int
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
 
     @property
@@ -107,7 +110,7 @@ class RelevanceObjective:
         found = self.search.maximize(self.basis(kernel), self.y, self.likelihood, self._start(warm_start))
         dK = self._cotangent(found)
         log_prior, prior_gradient = self.prior.log_density(theta, self.names)
-        terms = {"maximum": found.log_evidence, "occam": -occam(len(self.X) + int(self.bias), found.active.size)}
+        terms = {"maximum": found.log_evidence, "occam": -occam(self.distinct + int(self.bias), found.active.size)}
         evidence = Evidence(
             sum(terms.values()),
             terms,

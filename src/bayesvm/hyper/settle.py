@@ -6,6 +6,10 @@ jumps can point away from the overall trend (Chu2003, footnote 5). Such a likeli
 companion of the same shape (``smoothed``). The starts climb on the companion's evidence, which has no jumps and whose optimum
 lies where the sawtooth is highest, up to its teeth; from there the evidence itself is climbed, each accepted step a true
 increase.
+
+With many hyperparameters (one length scale per feature) the climb crosses so many bumps, which the smooth companion has too
+where few points lie in its zones, that it ends at poor optima. A likelihood may then offer a second companion (``eased``) with
+zones so wide that most points lie in them; the starts climb there first, and its ends are where the first companion begins.
 """
 
 from __future__ import annotations
@@ -22,21 +26,38 @@ from bayesvm.typing import Vector
 
 #: Ends closer than this in every entry of theta are refined together.
 SAME = 0.3
+#: With more hyperparameters than this, the likelihood's eased companion is climbed first.
+FEW = 6
 #: Evaluations that the refinement of one end may take: between the teeth of the sawtooth there is little to win.
 REFINEMENT = 20
 
 
 def maximize_evidence(maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
-    """Maximise the objective from the given starts, through its smooth companion where the likelihood has one."""
-    smoothed = objective.likelihood.smoothed
-    if smoothed is objective.likelihood:
-        return maximizer.maximize(objective, starts)
-    inference = objective.inference.suited(smoothed)
-    settled = maximizer.maximize(dataclasses.replace(objective, likelihood=smoothed, inference=inference), starts)
+    """Maximise the objective from the given starts, through its companions where the likelihood has some."""
+    stages = _stages(objective)
+    result = maximizer.maximize(stages[0], starts)
+    for stage in stages[1:]:
+        jumps = stage.likelihood.smoothed is not stage.likelihood
+        longest = min(REFINEMENT, maximizer.max_evaluations) if jumps else maximizer.max_evaluations
+        result = _continued(maximizer, stage, result, longest)
+    return result
+
+
+def _stages(objective: EvidenceObjective) -> list[EvidenceObjective]:
+    """Return the objectives to climb one after the other, the given one last."""
+    likelihood = objective.likelihood
+    chain = [likelihood.smoothed, likelihood]
+    if objective.theta0.size > FEW:
+        chain.insert(0, likelihood.eased(len(objective.X)))
+    distinct = [one for i, one in enumerate(chain) if all(one is not other for other in chain[i + 1 :])]
+    return [dataclasses.replace(objective, likelihood=one) for one in distinct]
+
+
+def _continued(maximizer: Maximizer, objective: EvidenceObjective, settled: Maximum, longest: int) -> Maximum:
+    """Climb on from the distinct ends of a companion, each with at most ``longest`` evaluations."""
     leaders = _leaders(settled.history)
     interrupted = any(record.status is ClimbStatus.INTERRUPTED for record in settled.history)
-    longest = 1 if interrupted else min(REFINEMENT, maximizer.max_evaluations)
-    short = dataclasses.replace(maximizer, max_evaluations=longest)
+    short = dataclasses.replace(maximizer, max_evaluations=1 if interrupted else longest)
     distinct = sorted(set(leaders))
     refined = short.maximize(objective, [settled.history[i].end for i in distinct])
     by_leader = dict(zip(distinct, refined.history))

@@ -120,14 +120,19 @@ class FactorAnalysed(Inference):
         family = _Family(y, likelihood, prior, prior.lower(), np.diagonal(inverse).copy())
         if warm_start is None or warm_start.shape != (2 + self.rank, y.size):
             warm_start = self._start(K, family)
-        options = {
-            "gtol": self.tol,
-            "maxiter": self.max_iter,
-            "maxfun": 4 * self.max_iter,
-            "ftol": 1e-15,
-            "maxcor": MEMORY,
-        }
-        found = minimize(family.energy, warm_start.ravel(), jac=True, method="L-BFGS-B", options=options)
+        found = minimize(
+            family.energy,
+            warm_start.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            options={
+                "gtol": self.tol,
+                "ftol": 1e-15,
+                "maxiter": self.max_iter,
+                "maxfun": 4 * self.max_iter,
+                "maxcor": MEMORY,
+            },
+        )
         z, d, _, C = family.unpack(found.x)
         steepest = float(np.max(np.abs(found.jac)))
         status = (

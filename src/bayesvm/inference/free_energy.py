@@ -21,7 +21,6 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.inference.base import Factor
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.expectations import Expected
 from bayesvm.linalg import SignedFactor, SupportFactor
@@ -37,7 +36,7 @@ WEAK = 1e-4
 
 @dataclasses.dataclass(frozen=True)
 class Gaussian:
-    """A Gaussian with its free energy.
+    r"""A Gaussian with its free energy.
 
     Attributes
     ----------
@@ -50,13 +49,13 @@ class Gaussian:
     alpha, mean, var : arrays, shape (n,)
         Coefficients and marginals.
     trace : float
-        :math:`\\sum_i D_i v_i`.
+        :math:`\sum_i D_i v_i`.
     expected : Expected
         Expected losses.
     """
 
     natural: Matrix
-    factor: Factor
+    factor: SupportFactor | SignedFactor
     R: Matrix
     alpha: Vector
     mean: Vector
@@ -75,7 +74,7 @@ class Gaussian:
         """
         D, nu = natural
         signed = bool(np.any(D < 0.0))
-        factor: Factor = SignedFactor.of(K, D) if signed else SupportFactor.of(K, D)
+        factor: SignedFactor | SupportFactor = SignedFactor.of(K, D) if signed else SupportFactor.of(K, D)
         R, var = _signed(K, factor) if isinstance(factor, SignedFactor) else _plain(K, factor)
         M = factor.support
         alpha = nu.copy()

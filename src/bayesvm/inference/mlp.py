@@ -65,7 +65,12 @@ class Network:
         """Return the group of every weight: inputs first, then hidden biases, output weights, output biases."""
         first = np.tile(np.arange(self.inputs) if self.ard else np.zeros(self.inputs, dtype=int), self.hidden)
         k = self.inputs if self.ard else 1
-        parts = [first, np.full(self.hidden, k), np.full(self.outputs * self.hidden, k + 1), np.full(self.outputs, k + 2)]
+        parts = [
+            first,
+            np.full(self.hidden, k),
+            np.full(self.outputs * self.hidden, k + 1),
+            np.full(self.outputs, k + 2),
+        ]
         return np.concatenate(parts)
 
     def start(self, rng: np.random.Generator) -> Vector:
@@ -196,9 +201,7 @@ class NetworkTrainer:
             likelihood = _renoised(likelihood, network, w, X, Y, float(level.determined.sum()))
         return dataclasses.replace(level, n_iter=self.max_cycles)
 
-    def _mode(
-        self, network: Network, w: Vector, X: Matrix, Y: Matrix, likelihood: Likelihood, decay: Vector
-    ) -> Vector:
+    def _mode(self, network: Network, w: Vector, X: Matrix, Y: Matrix, likelihood: Likelihood, decay: Vector) -> Vector:
         """Level 1: return the weights after at most ``steps`` steps of L-BFGS, in units of their prior deviations."""
         root = np.sqrt(decay)
 
@@ -213,9 +216,7 @@ class NetworkTrainer:
         return np.asarray(minimize(cost, w * root, jac=True, method="L-BFGS-B", options=options).x) / root
 
 
-def _level2(
-    network: Network, w: Vector, X: Matrix, Y: Matrix, likelihood: Likelihood, kappa: Vector
-) -> TrainedNetwork:
+def _level2(network: Network, w: Vector, X: Matrix, Y: Matrix, likelihood: Likelihood, kappa: Vector) -> TrainedNetwork:
     """Return Hessian, well determined parameters and evidence at given weights and hyperparameters."""
     groups = network.groups()
     f, _ = network.forward(w, X)

@@ -17,6 +17,7 @@ what lies within reach of the mean.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -191,7 +192,7 @@ def _pieces(knots: tuple[float, ...], low: float, high: float) -> Iterator[tuple
         right.append(knots[-1] + step)
         step *= GROWTH
     ends = [*reversed(left[1:]), *knots, *right[1:]]
-    for a, b in zip(ends[:-1], ends[1:]):
+    for a, b in itertools.pairwise(ends):
         if a < high and b > low:
             yield a, b
 

@@ -117,6 +117,11 @@ class Weighted(Likelihood):
         inner = self.likelihood.machine
         return self if inner is self.likelihood else dataclasses.replace(self, likelihood=inner)
 
+    def eased(self, n: int) -> Likelihood:
+        """Return the inner likelihood's eased companion with the same weights (itself, if there is none)."""
+        inner = self.likelihood.eased(n)
+        return self if inner is self.likelihood else dataclasses.replace(self, likelihood=inner)
+
     def argument(self, y: Vector, f: Vector) -> Vector:
         """Return the margin or the residual."""
         return self.likelihood.argument(y, f)

@@ -71,7 +71,7 @@ class CovarianceFactor:
 
 def small_inverse(A: Matrix) -> tuple[Matrix, float]:
     """Return inverse and log determinant of a small symmetric positive definite matrix."""
-    return np.linalg.inv(A), float(np.linalg.slogdet(A)[1])
+    return np.asarray(np.linalg.inv(A), dtype=np.float64), float(np.linalg.slogdet(A)[1])
 
 
 __all__ = ["CovarianceFactor", "small_inverse"]

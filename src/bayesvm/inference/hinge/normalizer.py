@@ -159,7 +159,7 @@ def planned(normalizer: Normalizer, K: Matrix, C: float, tol: float, *, final: b
 
 
 def normalizer_path(
-    normalizer: Normalizer, K: Matrix, C0: float, C: Vector, *, paths: int = 1000, moves: int = 2
+    normalizer: Normalizer, K: Matrix, C0: float, C: Vector, *, paths: int = 600, moves: int = 2
 ) -> tuple[Vector, Vector]:
     r"""Return :math:`\ln \overline{N^n}` and its error for increasing C at a fixed product of C and the kernel.
 

@@ -78,8 +78,8 @@ class SliceSampling:
 
     draws: int = 400
     chains: int = 20
-    burn_in: int = 30
-    thin: int = 2
+    burn_in: int = 50
+    thin: int = 5
 
     def run(
         self, K: Matrix, y: Vector, bound: Vector, posterior: Posterior, rng: np.random.Generator

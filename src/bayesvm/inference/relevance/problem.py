@@ -88,11 +88,21 @@ class Scores:
         :math:`\varphi^\top C^{-1} \varphi`, what the active functions leave of the norm.
     q : array, shape (k,)
         :math:`\varphi^\top C^{-1} \hat t = -\varphi^\top \ell'`, how well the function is aligned with what is left of the targets.
+    alignment : array, shape (k,)
+        Largest squared cosine of the angle to an active function, in the metric W; 1 if the two coincide.
     """
 
     norm: Vector
     s: Vector
     q: Vector
+    alignment: Vector
+
+
+def alignment(cross: Matrix, norm: Vector, active: Indices) -> Vector:
+    """Return the largest squared cosine of each function with an active one, from inner products (m, k) and squared norms."""
+    tiny = np.finfo(float).tiny
+    cosines = cross**2 / np.maximum(norm[active], tiny)[:, None] / np.maximum(norm, tiny)
+    return np.asarray(np.max(cosines, axis=0, initial=0.0))
 
 
 class RelevanceProblem(ABC):
@@ -134,4 +144,4 @@ def basis_cotangent(problem: RelevanceProblem, state: State) -> Matrix:
     return np.asarray(G / root)
 
 
-__all__ = ["RelevanceProblem", "Scores", "State", "basis_cotangent"]
+__all__ = ["RelevanceProblem", "Scores", "State", "alignment", "basis_cotangent"]

@@ -12,7 +12,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.inference.relevance.problem import RelevanceProblem, Scores, State
+from bayesvm.inference.relevance.problem import RelevanceProblem, Scores, State, alignment
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import cholesky
 from bayesvm.solvers.base import Status
@@ -47,7 +47,9 @@ class QuadraticProblem(RelevanceProblem):
         self._y, self._likelihood = y, likelihood
         origin = likelihood.derivatives(y, np.zeros_like(y))
         self._w, self._total = origin.curvature, float(np.sum(origin.curvature))
-        self.size = self._total**2 / float(np.sum(self._w**2))
+        # at f = y what is left of the loss is its normaliser, half a logarithm of the variance per sample
+        rates = likelihood.theta_derivatives(y, y).loss.sum(axis=1)
+        self.size = 2.0 * float(np.max(rates, initial=0.5))
         self._b = -(origin.gradient @ basis)
         self._norm = np.einsum("nk,nk,n->k", basis, basis, self._w)
         self._place: dict[int, int] = {}
@@ -115,7 +117,9 @@ class QuadraticProblem(RelevanceProblem):
         rows = self._rows(state.active)
         cross, norm = self._cross[rows], kappa * self._norm
         V = state.factor.half_solve(kappa * cross / state.root[:, None])
-        return Scores(norm, norm - np.einsum("mk,mk->k", V, V), kappa * (self._b - state.weights @ cross))
+        left = norm - np.einsum("mk,mk->k", V, V)
+        near = alignment(cross, self._norm, state.active)
+        return Scores(norm, left, kappa * (self._b - state.weights @ cross), near)
 
 
 __all__ = ["QuadraticProblem"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesvm.inference.relevance.problem import RelevanceProblem, Scores, State
+from bayesvm.inference.relevance.problem import RelevanceProblem, Scores, State, alignment
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status
@@ -29,7 +29,7 @@ class RowsProblem(RelevanceProblem):
     """
 
     def __init__(
-        self, basis: Matrix, y: Vector, likelihood: Likelihood, *, tol: float = 1e-8, max_iter: int = 50
+        self, basis: Matrix, y: Vector, likelihood: Likelihood, *, tol: float = 1e-12, max_iter: int = 50
     ) -> None:
         self.basis = basis
         self.size = float(y.size)
@@ -69,9 +69,10 @@ class RowsProblem(RelevanceProblem):
         """Return the scores, at the cost of one product of the basis with the active functions."""
         d = self.derivatives(state)
         norm = d.curvature @ self._squares
-        psi = self.basis[:, state.active] / state.root
-        V = state.factor.half_solve((psi * d.curvature[:, None]).T @ self.basis)
-        return Scores(norm, norm - np.einsum("mk,mk->k", V, V), -(d.gradient @ self.basis))
+        cross = (self.basis[:, state.active] * d.curvature[:, None]).T @ self.basis
+        V = state.factor.half_solve(cross / state.root[:, None])
+        left = norm - np.einsum("mk,mk->k", V, V)
+        return Scores(norm, left, -(d.gradient @ self.basis), alignment(cross, norm, state.active))
 
     def _mode(
         self, psi: Matrix, likelihood: Likelihood, start: Vector | None

@@ -35,8 +35,10 @@ from bayesvm.typing import Indices, Matrix, Vector
 WIDEST = 60.0
 #: A function of which the active ones leave less than this share adds nothing but rounding errors.
 INSIDE = 1e-10
+#: Functions whose squared cosine is this close to one are the same function.
+SAME = 1e-10
 #: Re-estimations after an addition; largest change of a logarithm in one of them; quasi-Newton steps at the end.
-SWEEPS, LEAP, STEPS = 2, 3.0, 50
+SWEEPS, LEAP, STEPS = 2, 3.0, 300
 #: Additions to the empty model during which the noise stays as given: what the first few functions leave is not noise.
 HOLD = 10
 
@@ -190,7 +192,7 @@ def _additions(problem: RelevanceProblem, state: State) -> tuple[Vector, Vector]
     """Return the gain in nats that each inactive function promises, and the precision at which it is reached."""
     found = problem.scores(state)
     square = found.q**2
-    usable = (found.s > INSIDE * found.norm) & (square > found.s)
+    usable = (found.s > INSIDE * found.norm) & (square > found.s) & (found.alignment < 1.0 - SAME)
     usable[state.active] = False
     s, square = np.where(usable, found.s, 1.0), np.where(usable, square, 2.0)
     gain = np.where(usable, 0.5 * ((square - s) / s + np.log(s / square)), 0.0)
@@ -243,7 +245,7 @@ def _converged(problem: RelevanceProblem, state: State) -> State:
         return -here.value, -here.gradient
 
     x0 = np.concatenate([state.log_precision, state.phi])
-    options = {"maxiter": STEPS, "ftol": 1e-8, "gtol": 1e-4}
+    options = {"maxiter": STEPS, "ftol": 1e-15, "gtol": 1e-8}
     minimize(cost, x0, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return best
 
