@@ -196,7 +196,7 @@ def gradient() -> None:
     print(table(["likelihood", "relative error"], rows))
 
 
-def approximations() -> None:
+def approximations(partitions: int = 3) -> None:
     """Laplace, variational and EP with the logistic loss, and the variational SVC: evidence, calibration, time."""
     rows = []
     for name in ("heart", "thyroid", "ringnorm"):
@@ -208,7 +208,7 @@ def approximations() -> None:
             ("variational svc", lambda: VariationalSVC()),
         ):
             found = []
-            for k in range(5):
+            for k in range(partitions):
                 train, test = data["train"][k], data["test"][k]
                 began = time.process_time()
                 machine = make().fit(data["X"][train], data["y"][train])

@@ -49,7 +49,7 @@ ARFF = """% people
         ("a.csv", CSV),
         ("a.csv", "\ufeff" + CSV.replace("\n", "\r\n")),
         ("a.csv", CSV.replace(",", ";")),
-        ("a.csv.gz", gzip.compress(CSV.encode())),
+        ("a.csv.gz", gzip.compress(CSV.encode(), mtime=0)),
         ("a.tsv", CSV.replace(",", "\t")),
         ("a.arff", ARFF),
     ],

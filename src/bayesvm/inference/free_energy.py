@@ -26,7 +26,7 @@ from bayesvm.likelihoods.expectations import Expected
 from bayesvm.linalg import SignedFactor, SupportFactor
 from bayesvm.linalg.krylov import minimal_residual
 from bayesvm.solvers.newton import times
-from bayesvm.typing import Indices, Matrix, Vector
+from bayesvm.typing import Matrix, Vector
 
 #: Least variance, relative to the largest prior variance.
 FLOOR = 1e-15
@@ -115,31 +115,36 @@ class Gaussian:
     def newton(self, K: Matrix, *, convex: bool) -> Matrix:
         """Return where a Newton step leads; with a convex loss no precision becomes negative."""
         e, D = self.expected, self.natural[0]
-        J, S = self._squares(K)
+        M = self.factor.support
+        share = np.abs(D[M]) * self.var[M] > WEAK
+        J, R = M[share], self.R if np.all(share) else self.R[np.ix_(share, share)]
+        w = 1.0 / D[J]
+        squares = R * R
+        own = self.var[J] ** 2 - w**4 * np.diagonal(squares)  # what the diagonal of S lacks
+        third, fourth, var = e.third[J], e.fourth[J], self.var[J]
 
         def spread(p: Vector) -> Vector:
-            """Return S p."""
-            x = np.zeros_like(p)
-            x[J] = S @ p[J]
-            return x
+            """Return S p on J: off the diagonal V is - w R w."""
+            return np.asarray(w**2 * (squares @ (w**2 * p)) + own * p)
 
         def product(q: Vector) -> Vector:
-            x = spread(q / self.var)
-            return np.asarray(q + 0.5 * self.var * (e.fourth * x - e.third * self._covariance(K, e.third * x)))
+            x = spread(q / var)
+            pushed = w * third * x
+            return np.asarray(q + 0.5 * var * (fourth * x - third * (pushed - w * (R @ pushed))))
 
         r1 = self.alpha + e.gradient
-        right = self.var * (e.curvature - D - e.third * self._covariance(K, r1))
-        scale = float(np.sqrt(right @ right))
-        change = (
-            minimal_residual(product, right, tol=min(0.03, 0.3 * scale), max_iter=30) / self.var if scale else right
-        )
-        push = 0.5 * e.third * spread(change) - r1
+        change = e.curvature - D - e.third * self._covariance(K, r1)
+        right = var * change[J]
+        size = float(np.sqrt(right @ right))
+        push = -r1
+        if size > 0.0:
+            change[J] = minimal_residual(product, right, tol=min(0.1, size), max_iter=20) / var
+            push[J] += 0.5 * third * spread(change[J])
         move = self._covariance(K, push)
         new = D + change
         if convex:
             new = np.maximum(new, 0.1 * np.minimum(D, e.curvature))
-        mean = self.mean + move
-        return np.stack([new, self.alpha + push - D * move + new * mean])
+        return np.stack([new, self.alpha + push - D * move + new * (self.mean + move)])
 
     def _covariance(self, K: Matrix, x: Vector) -> Vector:
         """Return V x."""
@@ -147,18 +152,6 @@ class Gaussian:
         x = x.copy()
         x[M] -= self.R @ times(K, x)[M]
         return times(K, x)
-
-    def _squares(self, K: Matrix) -> tuple[Indices, Matrix]:
-        """Return the points that count and the squares of the covariances between them."""
-        M, D = self.factor.support, self.natural[0]
-        share = np.abs(D[M]) * self.var[M] > WEAK
-        J = M[share]
-        d = D[J]
-        V = self.R if J.size == M.size else self.R[np.ix_(share, share)]
-        V = V / -(d[:, None] * d)
-        V[np.diag_indices(J.size)] = self.var[J]
-        V *= V
-        return J, V
 
 
 def _plain(K: Matrix, factor: SupportFactor) -> tuple[Matrix, Vector]:
@@ -176,9 +169,13 @@ def _plain(K: Matrix, factor: SupportFactor) -> tuple[Matrix, Vector]:
 
 def _signed(K: Matrix, factor: SignedFactor) -> tuple[Matrix, Vector]:
     """Return the same when some precisions are negative."""
-    _, var = _plain(K, factor.positive)
-    raised = K[:, factor.support] @ factor.U
-    return factor.matrix(), var + np.einsum("ij,ij->i", raised, raised)
+    R_P, var = _plain(K, factor.positive)
+    M = factor.support
+    R = np.zeros((M.size, M.size))
+    R[np.ix_(factor.at, factor.at)] = R_P
+    R -= factor.U @ factor.U.T
+    raised = (K if M.size == len(K) else K[:, M]) @ factor.U
+    return R, var + np.einsum("ij,ij->i", raised, raised)
 
 
 __all__ = ["Gaussian"]

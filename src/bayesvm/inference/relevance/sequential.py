@@ -41,7 +41,7 @@ SAME = 1e-10
 #: Re-estimations after an addition; largest change of a logarithm in one of them; quasi-Newton steps at the end.
 SWEEPS, LEAP, STEPS = 2, 3.0, 50
 #: Newton steps after them, the differences for their Hessian, and the least curvature (nats per squared unit) that is followed.
-NEWTON, DIFFERENCE, FLAT = 5, 1e-4, 1e-6
+NEWTON, DIFFERENCE, FLAT = 12, 1e-4, 1e-5
 #: Additions to the empty model during which the noise stays as given: what the first few functions leave is not noise.
 HOLD = 10
 
@@ -265,12 +265,14 @@ def _converged(problem: RelevanceProblem, state: State) -> State:
             e = np.zeros(x.size)
             e[i] = DIFFERENCE
             H[i] = (at(x + e).gradient - at(x - e).gradient) / (2.0 * DIFFERENCE)
-        values, vectors = symmetric_eigen(-0.5 * (H + H.T))
-        curved = values > FLAT
-        step = vectors[:, curved] @ ((g @ vectors[:, curved]) / values[curved])
-        new = at(np.clip(x + np.clip(step, -1.0, 1.0), bounds[:, 0], bounds[:, 1]))
-        if new.value < best.value - 1e-12 * (1.0 + abs(best.value)):
-            break
+        values, vectors = symmetric_eigen(0.5 * (H + H.T))
+        step = vectors @ ((g @ vectors) / np.maximum(np.abs(values), FLAT))
+        step /= max(1.0, float(np.max(np.abs(step))))
+        new = at(np.clip(x + step, bounds[:, 0], bounds[:, 1]))
+        if new.value < best.value - 1e-11 * (1.0 + abs(best.value)):
+            new = at(np.clip(x + 0.2 * step, bounds[:, 0], bounds[:, 1]))
+            if new.value < best.value:
+                break
         best = new
     return best
 
