@@ -19,6 +19,7 @@ and starts (3.22).
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -168,7 +169,7 @@ class NetworkTrainer:
 
     tol: float = 0.05
     max_cycles: int = 100
-    steps: int = 100
+    steps: int = 200
 
     def train(
         self, network: Network, X: Matrix, Y: Matrix, likelihood: Likelihood, rng: np.random.Generator
@@ -212,8 +213,9 @@ class NetworkTrainer:
             gradient = network.backward(w, X, hidden, d.gradient.reshape(f.shape))
             return float(np.sum(d.loss) + 0.5 * (v @ v)), gradient / root + v
 
-        options = {"maxiter": self.steps, "ftol": 1e-9, "gtol": 1e-4}
-        return np.asarray(minimize(cost, w * root, jac=True, method="L-BFGS-B", options=options).x) / root
+        options: dict[str, Any] = {"maxiter": self.steps, "ftol": 1e-7, "gtol": 1e-3}
+        found = minimize(cost, w * root, jac=True, method="L-BFGS-B", options=options)  # type: ignore[call-overload]
+        return np.asarray(found.x) / root
 
 
 def _level2(network: Network, w: Vector, X: Matrix, Y: Matrix, likelihood: Likelihood, kappa: Vector) -> TrainedNetwork:

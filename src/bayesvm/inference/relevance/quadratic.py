@@ -95,7 +95,11 @@ class QuadraticProblem(RelevanceProblem):
         known = self._factor(phi)
         inverse = np.exp(-0.5 * log_precision)
         rows = self._rows(active)
-        G = self._cross[np.ix_(rows, active)] * inverse[:, None] * inverse
+        G = (
+            self._cross[np.ix_(np.asarray(rows, dtype=np.intp), np.asarray(active, dtype=np.intp))]
+            * inverse[:, None]
+            * inverse
+        )
         b = inverse * self._b[active]
         H = known.kappa * G
         H.flat[:: active.size + 1] += 1.0

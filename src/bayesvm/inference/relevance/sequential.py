@@ -19,6 +19,7 @@ Stop: no addition promises more than ``tol`` nats, and the active precisions hav
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -42,6 +43,8 @@ SAME = 1e-10
 SWEEPS, LEAP, STEPS = 2, 3.0, 50
 #: Newton steps after them, the differences for their Hessian, and the least curvature (nats per squared unit) that is followed.
 NEWTON, DIFFERENCE, FLAT = 12, 1e-4, 1e-5
+#: Gradient (nats per unit of a logarithm) at which they end.
+SMALL = 1e-8
 #: Additions to the empty model during which the noise stays as given: what the first few functions leave is not noise.
 HOLD = 10
 
@@ -254,11 +257,12 @@ def _converged(problem: RelevanceProblem, state: State) -> State:
             best = here
         return -here.value, -here.gradient
 
-    options = {"maxiter": STEPS, "ftol": 1e-9, "gtol": 1e-4}
-    minimize(cost, _point(state), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    options: dict[str, Any] = {"maxiter": STEPS, "ftol": 1e-9, "gtol": 1e-4}
+    minimize(cost, _point(state), jac=True, method="L-BFGS-B", bounds=bounds, options=options)  # type: ignore[call-overload]
     for _ in range(NEWTON):
         x, g = _point(best), best.gradient
-        if np.max(np.abs(g)) < 1e-10:
+        size = float(np.max(np.abs(g)))
+        if size < SMALL:
             break
         H = np.empty((x.size, x.size))
         for i in range(x.size):
@@ -274,6 +278,8 @@ def _converged(problem: RelevanceProblem, state: State) -> State:
             if new.value < best.value:
                 break
         best = new
+        if size < 1e-4 and float(np.max(np.abs(new.gradient))) > 0.1 * size:
+            break  # rounding is all that is left
     return best
 
 

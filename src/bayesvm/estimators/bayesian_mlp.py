@@ -1,0 +1,317 @@
+"""Bayesian neural networks with one hidden layer: the thesis' baseline (section 3.1, Table 4.6)."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import log_expit, log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayesvm.estimators._self_tuning import generator
+from bayesvm.estimators._standardize import Standardizer
+from bayesvm.estimators._targets import TargetScale
+from bayesvm.exceptions import ConvergenceWarning
+from bayesvm.inference.mlp import NetworkTrainer, best_network
+from bayesvm.likelihoods import GaussianNoise, Likelihood, Logistic
+from bayesvm.typing import Matrix
+
+
+class _BayesianMLP(BaseEstimator):
+    """Base of the networks: arguments, training, attributes."""
+
+    def _sizes(self) -> tuple[int, ...]:
+        given = self.hidden
+        sizes = (given,) if isinstance(given, numbers.Integral) and not isinstance(given, bool) else given
+        if not isinstance(sizes, tuple | list) or not sizes or any(not _is_count(size) for size in sizes):
+            raise ValueError(f"hidden: expected a positive integer or a sequence of them, found {self.hidden!r}")
+        return tuple(int(size) for size in sizes)
+
+    def _train(self, X: Matrix, Y: Matrix, likelihood: Likelihood) -> None:
+        """Choose and train a network on validated data; Y in the units used inside."""
+        for name, value in (("n_starts", self.n_starts), ("max_iter", self.max_iter)):
+            if not _is_count(value):
+                raise ValueError(f"{name}: expected an integer of at least 1, found {value!r}")
+        trainer = NetworkTrainer(tol=float(self.tol), max_cycles=int(self.max_iter))
+        inner = self._standardizer.inputs(X).X
+        rng = generator(self.random_state)
+        best, tried = best_network(
+            trainer, inner, Y, likelihood, self._sizes(), int(self.n_starts), rng, ard=bool(self.ard)
+        )
+        self._trained = best
+        self.n_hidden_ = best.network.hidden
+        self.weights_ = best.weights
+        self.log_evidence_ = best.log_evidence
+        self.evidence_by_size_ = {t.network.hidden: t.log_evidence for t in tried}
+        self.group_precision_ = best.precision
+        self.n_determined_ = float(best.determined.sum())
+        self.relevance_ = 1.0 / best.precision[: X.shape[1]] if self.ard else None
+        self.n_iter_ = best.n_iter
+        self.converged_ = best.status.ok
+        if not self.converged_:
+            warnings.warn(
+                f"{type(self).__name__} did not converge: {best.status.value}", ConvergenceWarning, stacklevel=3
+            )
+
+    def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self._trained.latent(self._standardizer.inputs(X).X)
+
+
+class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
+    r"""Neural network with one hidden layer whose weight decays, noise and size come from the evidence.
+
+    Parameters
+    ----------
+    hidden : int or sequence of int
+        Number of hidden units, or increasing numbers of which the one with the highest evidence is chosen.
+    ard : bool
+        Whether the weights of every input have a precision of their own, Thesis (3.33); otherwise one for all inputs.
+    n_starts : int
+        Random starts per number of hidden units.
+    random_state : int, Generator or RandomState, optional
+        Seed of the starts.
+    tol : float
+        Change of the log evidence per cycle, in nats, below which the hyperparameters have settled.
+    max_iter : int
+        Largest number of cycles of levels 1 and 2.
+
+    Attributes
+    ----------
+    n_hidden_ : int
+        Number of hidden units that was chosen.
+    log_evidence_, evidence_by_size_ : float, dict
+        Level 3 of the chosen network, and the highest of every size that was tried, on standardised targets.
+    relevance_ : array, shape (d,)
+        Prior variances of the weights of each input, with ``ard``.
+    group_precision_, n_determined_ : array, float
+        Precisions of the groups, and the number of weights that the data determine.
+    noise_std_ : float or array
+        Standard deviation of the noise in the user's units.
+    weights_, n_iter_, converged_
+        The weights at the mode, the number of cycles, and whether they settled.
+
+    Notes
+    -----
+    Outputs share the hidden layer and, on standardised targets, the noise. The posterior has many modes; the Gaussian at one of them is what the
+    evidence and the error bars (3.29) describe.
+
+    References
+    ----------
+    Thesis section 3.1; MacKay1992.
+
+    Examples
+    --------
+    >>> from bayesvm import BayesianMLPRegressor
+    >>> from bayesvm.datasets import make_sinc
+    >>> X, y, f = make_sinc(100, noise=0.1, random_state=0)
+    >>> mean, std = BayesianMLPRegressor(hidden=6, n_starts=1, random_state=0).fit(X, y).predict(X, return_std=True)
+    >>> mean.shape
+    (100,)
+    """
+
+    def __init__(
+        self,
+        hidden: Any = (2, 4, 8, 16),
+        *,
+        ard: bool = True,
+        n_starts: int = 3,
+        random_state: Any = None,
+        tol: float = 0.05,
+        max_iter: int = 200,
+    ) -> None:
+        self.hidden = hidden
+        self.ard = ard
+        self.n_starts = n_starts
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train networks and keep the one with the highest evidence.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n, d)
+            Inputs.
+        y : array, shape (n,) or (n, n_outputs)
+            Targets.
+
+        Returns
+        -------
+        self : the estimator
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2)
+        y = np.asarray(y, dtype=np.float64)
+        self._single = y.ndim == 1
+        Y = y.reshape(len(y), -1)
+        self._standardizer, self._targets = Standardizer.of(X), TargetScale.of(Y)
+        self._train(X, self._targets.inner(Y), GaussianNoise(0.1))
+        noise = self._targets.scale * np.sqrt(self._trained.likelihood.noise_variance)
+        self.noise_std_ = float(noise[0]) if self._single else noise
+        return self
+
+    def _shaped(self, columns: Matrix) -> Any:
+        return columns[:, 0] if self._single else columns
+
+    def predict(self, X: Any, return_std: bool = False, return_noise: bool = True) -> Any:
+        """Return the mean of the targets at the rows of X, and their standard deviation, Thesis (3.28)-(3.29).
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n, d)
+            Inputs.
+        return_std : bool
+            Whether to return the standard deviation too.
+        return_noise : bool
+            Whether it contains the noise, or the uncertainty of the weights alone.
+
+        Returns
+        -------
+        mean : array, shape (n,) or (n, n_outputs)
+        std : array of the same shape
+            Only if ``return_std``.
+        """
+        mean, var = self._latent(X)
+        outer = self._shaped(self._targets.outer(mean))
+        if not return_std:
+            return outer
+        noise = self._trained.likelihood.noise_variance if return_noise else 0.0
+        return outer, self._shaped(self._targets.scale * np.sqrt(var + noise))
+
+    def predict_latent(self, X: Any, return_std: bool = True) -> Any:
+        """Return mean and standard deviation of the network's outputs without noise."""
+        return self.predict(X, return_std=return_std, return_noise=False)
+
+
+class BayesianMLPClassifier(ClassifierMixin, _BayesianMLP):
+    r"""Neural network with one hidden layer and logistic outputs whose weight decays and size come from the evidence.
+
+    Parameters
+    ----------
+    hidden, ard, n_starts, random_state, tol, max_iter
+        As in :class:`BayesianMLPRegressor`.
+
+    Attributes
+    ----------
+    classes_ : array
+        Class labels.
+    likelihood_ : Likelihood
+        The logistic likelihood.
+    n_hidden_, log_evidence_, evidence_by_size_, relevance_, group_precision_, n_determined_, weights_, n_iter_, converged_
+        As in :class:`BayesianMLPRegressor`.
+
+    Notes
+    -----
+    With more than two classes there is one output per class, each against the rest, all on the same hidden layer; probabilities are
+    proportional to the odds. Probabilities are averaged over the Gaussian posterior of the outputs.
+
+    References
+    ----------
+    Thesis section 3.1; MacKay1992.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from bayesvm import BayesianMLPClassifier
+    >>> X, y = make_moons(100, noise=0.2, random_state=0)
+    >>> BayesianMLPClassifier(hidden=4, n_starts=1, random_state=0).fit(X, y).predict_proba(X).shape
+    (100, 2)
+    """
+
+    def __init__(
+        self,
+        hidden: Any = (2, 4, 8),
+        *,
+        ard: bool = True,
+        n_starts: int = 3,
+        random_state: Any = None,
+        tol: float = 0.05,
+        max_iter: int = 200,
+    ) -> None:
+        self.hidden = hidden
+        self.ard = ard
+        self.n_starts = n_starts
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train networks and keep the one with the highest evidence.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n, d)
+            Inputs.
+        y : array, shape (n,)
+            Labels of two or more classes.
+
+        Returns
+        -------
+        self : the estimator
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(f"y: expected at least two classes, found one class, {self.classes_.tolist()[0]!r}")
+        positives = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        Y = np.column_stack([np.where(codes == k, 1.0, -1.0) for k in positives])
+        self._standardizer = Standardizer.of(X)
+        self.likelihood_ = Logistic()
+        self._train(X, Y, self.likelihood_)
+        return self
+
+    def predict_log_proba(self, X: Any) -> Matrix:
+        """Return logarithms of class probabilities."""
+        mean, var = self._latent(X)
+        odds = np.column_stack([self.likelihood_.log_odds(mean[:, k], var[:, k]) for k in range(mean.shape[1])])
+        if odds.shape[1] == 1:
+            return np.column_stack([log_expit(-odds[:, 0]), log_expit(odds[:, 0])])
+        return log_softmax(odds, axis=1)
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Return class probabilities averaged over the posterior, in the order of ``classes_``; rows sum to one."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row."""
+        log_proba = self.predict_log_proba(X)
+        return self.classes_[np.argmax(log_proba, axis=1)]
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the log odds of the second class, or with more than two classes of each class against the rest."""
+        log_proba = self.predict_log_proba(X)
+        if self.classes_.size == 2:
+            return log_proba[:, 1] - log_proba[:, 0]
+        return log_proba - np.log(-np.expm1(np.minimum(log_proba, -1e-300)))
+
+    def predict_latent(self, X: Any, return_std: bool = True) -> Any:
+        """Return mean and standard deviation of the outputs before the logistic function, one column per output if several."""
+        mean, var = self._latent(X)
+        if mean.shape[1] == 1:
+            mean, var = mean[:, 0], var[:, 0]
+        return (mean, np.sqrt(var)) if return_std else mean
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 1
+
+
+__all__ = ["BayesianMLPClassifier", "BayesianMLPRegressor"]
