@@ -196,10 +196,10 @@ def gradient() -> None:
     print(table(["likelihood", "relative error"], rows))
 
 
-def approximations(partitions: int = 3) -> None:
+def approximations(partitions: int = 3, sets: tuple[str, ...] = ("heart", "thyroid", "ringnorm")) -> None:
     """Laplace, variational and EP with the logistic loss, and the variational SVC: evidence, calibration, time."""
     rows = []
-    for name in ("heart", "thyroid", "ringnorm"):
+    for name in sets:
         data = load(f"ida_{name}")
         for label, make in (
             ("Laplace", lambda: GPClassifier()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -152,6 +153,15 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
     def _in_scale(self, likelihood: Regression, k: int) -> Regression:
         """Return the likelihood in the units used inside for output k."""
         return likelihood.rescaled(1.0 / float(self._targets.scale[k]) if self._in_user_units else self._spread)
+
+    def _starts(
+        self, kernel: Kernel, likelihood: Likelihood, X: Inputs, given: Sequence[Vector], n_starts: int
+    ) -> list[Vector]:
+        """Return the starts of the base and, where features are tied at first, one that climbs without ties."""
+        starts = super()._starts(kernel, likelihood, X, given, n_starts)
+        if n_starts > 1 and kernel.tied().theta.size < kernel.theta.size:
+            starts += self._library_starts(kernel, likelihood, X, 1, generator(self.random_state))
+        return starts
 
     def _library_starts(
         self, kernel: Kernel, likelihood: Likelihood, X: Inputs, n_starts: int, rng: np.random.Generator

@@ -18,7 +18,7 @@ from bayesvm.estimators._targets import TargetScale
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.inference.mlp import NetworkTrainer, best_network
 from bayesvm.likelihoods import GaussianNoise, Likelihood, Logistic
-from bayesvm.typing import Matrix
+from bayesvm.typing import Matrix, Vector
 
 
 class _BayesianMLP(BaseEstimator):
@@ -98,7 +98,7 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
 
     Notes
     -----
-    Outputs share the hidden layer and, on standardised targets, the noise. The posterior has many modes; the Gaussian at one of them is what the
+    Outputs share the hidden layer; each has a noise variance of its own. The posterior has many modes; the Gaussian at one of them is what the
     evidence and the error bars (3.29) describe.
 
     References
@@ -158,9 +158,13 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
         Y = y.reshape(len(y), -1)
         self._standardizer, self._targets = Standardizer.of(X), TargetScale.of(Y)
         self._train(X, self._targets.inner(Y), GaussianNoise(0.1))
-        noise = self._targets.scale * np.sqrt(self._trained.likelihood.noise_variance)
+        noise = self._targets.scale * np.sqrt(self._noise_variance())
         self.noise_std_ = float(noise[0]) if self._single else noise
         return self
+
+    def _noise_variance(self) -> Vector:
+        """Return the noise variances of the outputs in the units used inside."""
+        return np.array([likelihood.noise_variance for likelihood in self._trained.likelihoods])
 
     def _shaped(self, columns: Matrix) -> Any:
         return columns[:, 0] if self._single else columns
@@ -187,7 +191,7 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
         outer = self._shaped(self._targets.outer(mean))
         if not return_std:
             return outer
-        noise = self._trained.likelihood.noise_variance if return_noise else 0.0
+        noise = self._noise_variance() if return_noise else 0.0
         return outer, self._shaped(self._targets.scale * np.sqrt(var + noise))
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:

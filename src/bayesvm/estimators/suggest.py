@@ -13,8 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.typing import Indices, Matrix, Vector
 
-#: Nodes of the quadrature over the latent function.
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
+#: Nodes of the trapezoidal rule over the latent function, in standard deviations; many, since a likelihood may rise within a few per cent of one.
+_NODES = np.linspace(-6.5, 6.5, 401)
+_WEIGHTS = np.exp(-0.5 * _NODES**2) / np.exp(-0.5 * _NODES**2).sum()
+#: Rows of the pool that are worked on at a time.
+_BLOCK = 2000
 
 
 def suggest(estimator: Any, X_pool: Any, n: int = 1, strategy: str = "mutual-information") -> Indices:
@@ -108,14 +111,17 @@ def _mutual_information(estimator: Any, X: Any) -> Vector:
 
 def _bald(likelihood: Any, mean: Vector, var: Vector) -> Vector:
     """Return the mutual information between a label of two classes and its latent value, by quadrature."""
-    f = mean[:, None] + np.sqrt(var)[:, None] * _NODES
-    loss = likelihood.profile(f.ravel()).loss.reshape(f.shape)  # label +1, margin f
-    p = np.exp(-loss)
-    weights = _WEIGHTS / _WEIGHTS.sum()
-    return np.asarray(np.maximum(_binary_entropy(p @ weights) - _binary_entropy(p) @ weights, 0.0))
+    parts = []
+    for start in range(0, mean.size, _BLOCK):
+        m, v = mean[start : start + _BLOCK, None], var[start : start + _BLOCK, None]
+        f = m + np.sqrt(v) * _NODES
+        p = np.exp(-likelihood.profile(f.ravel()).loss).reshape(f.shape)  # label +1, margin f
+        parts.append(_binary_entropy(p @ _WEIGHTS) - _binary_entropy(p) @ _WEIGHTS)
+    return np.maximum(np.concatenate(parts), 0.0)
 
 
 def _binary_entropy(p: Matrix) -> Matrix:
+    p = np.clip(p, 0.0, 1.0)
     q = 1.0 - p
     return np.asarray(-xlogy(p, p) - xlogy(q, q))
 

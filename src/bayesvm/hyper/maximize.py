@@ -283,6 +283,8 @@ def _evaluate(objective: Objective, theta: Vector, latent: Vector | None) -> Poi
         logger.info("evidence not computable at theta = %s: %s", np.round(theta, 3), error)
         return Point(theta, -np.inf, np.zeros_like(theta), None, str(error))
     status = result.evidence.status
+    if status is Status.MAX_ITER and latent is None:  # a cold start may take longer: once more, from where it stopped
+        return _evaluate(objective, theta, result.evidence.latent)
     if status is Status.MAX_ITER:  # far from the mode the value means nothing, and may be far too high
         logger.info("evidence not computable at theta = %s: solver %s", np.round(theta, 3), status.value)
         return Point(theta, -np.inf, np.zeros_like(theta), None, status.value)

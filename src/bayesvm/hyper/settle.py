@@ -7,9 +7,10 @@ companion of the same shape (``smoothed``). The starts climb on the companion's 
 lies where the sawtooth is highest, up to its teeth; from there the evidence itself is climbed, each accepted step a true
 increase.
 
-With many hyperparameters (one length scale per feature) the climb crosses so many bumps, which the smooth companion has too
-where few points lie in its zones, that it ends at poor optima. A likelihood may then offer a second companion (``eased``) with
-zones so wide that most points lie in them; the starts climb there first, and its ends are where the first companion begins.
+With many hyperparameters (one length scale per feature) that is not enough: where few points lie in the zones, Laplace's
+evidence is rough on a larger scale, too, and the climb ends at optima that predict badly. A likelihood may then offer another
+companion (``eased``) with zones so wide that most points lie in them, Huber's loss for the soft insensitive one. Different starts
+agree on it, and its optimum is refined on the evidence itself.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from bayesvm.hyper.ascent import ClimbStatus
 from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
+from bayesvm.likelihoods.base import Likelihood
 from bayesvm.typing import Vector
 
 #: Ends closer than this in every entry of theta are refined together.
@@ -33,24 +35,19 @@ REFINEMENT = 20
 
 
 def maximize_evidence(maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
-    """Maximise the objective from the given starts, through its companions where the likelihood has some."""
-    stages = _stages(objective)
-    result = maximizer.maximize(stages[0], starts)
-    for stage in stages[1:]:
-        jumps = stage.likelihood.smoothed is not stage.likelihood
-        longest = min(REFINEMENT, maximizer.max_evaluations) if jumps else maximizer.max_evaluations
-        result = _continued(maximizer, stage, result, longest)
-    return result
+    """Maximise the objective from the given starts, through a companion where the likelihood has one."""
+    companion = _companion(objective)
+    if companion is objective.likelihood:
+        return maximizer.maximize(objective, starts)
+    settled = maximizer.maximize(dataclasses.replace(objective, likelihood=companion), starts)
+    return _continued(maximizer, objective, settled, min(REFINEMENT, maximizer.max_evaluations))
 
 
-def _stages(objective: EvidenceObjective) -> list[EvidenceObjective]:
-    """Return the objectives to climb one after the other, the given one last."""
+def _companion(objective: EvidenceObjective) -> Likelihood:
+    """Return the likelihood whose evidence the starts climb."""
     likelihood = objective.likelihood
-    chain = [likelihood.smoothed, likelihood]
-    if objective.theta0.size > FEW:
-        chain.insert(0, likelihood.eased(len(objective.X)))
-    distinct = [one for i, one in enumerate(chain) if all(one is not other for other in chain[i + 1 :])]
-    return [dataclasses.replace(objective, likelihood=one) for one in distinct]
+    eased = likelihood.eased(len(objective.X)) if objective.theta0.size > FEW else likelihood
+    return eased if eased is not likelihood else likelihood.smoothed
 
 
 def _continued(maximizer: Maximizer, objective: EvidenceObjective, settled: Maximum, longest: int) -> Maximum:

@@ -8,11 +8,11 @@ of the outputs.
 *Level 2*: from the Gauss-Newton Hessian :math:`H = J^\top W J + \operatorname{diag}(\kappa)`, which is positive definite,
 
 .. math:: \gamma_c = k_c - \kappa_c \operatorname{tr}_c H^{-1}, \qquad \kappa_c \leftarrow \gamma_c / \lVert w_c \rVert^2, \qquad
-          \sigma^2 \leftarrow \textstyle\sum r^2 / (n - \sum_c \gamma_c),
+          \sigma_k^2 \leftarrow \frac{\sum_i r_{ik}^2}{n - \sum_c \gamma_c / q}
 
-repeated until the evidence (3.21) no longer changes.
+for each of q outputs, repeated until the evidence (3.21) no longer changes.
 *Level 3*: the evidence with the widths of the posterior of the logarithms of the hyperparameters, :math:`\sqrt{2/\gamma_c}` and
-:math:`\sqrt{2/(n - \gamma)}`, and the :math:`2^m m!` networks that are the same up to signs and order of the hidden units; it ranks numbers of hidden units
+:math:`\sqrt{2/(n - \gamma/q)}`, and the :math:`2^m m!` networks that are the same up to signs and order of the hidden units; it ranks numbers of hidden units
 and starts (3.22).
 """
 
@@ -123,8 +123,8 @@ class TrainedNetwork:
         :math:`\kappa_c`.
     determined : array, shape (n_groups,)
         :math:`\gamma_c`, how many weights of each group the data determine.
-    likelihood : Likelihood
-        With its noise.
+    likelihoods : tuple of Likelihood
+        One per output, with its noise.
     factor : Cholesky
         Of the Gauss-Newton Hessian.
     log_evidence : float
@@ -139,7 +139,7 @@ class TrainedNetwork:
     weights: Vector
     precision: Vector
     determined: Vector
-    likelihood: Likelihood
+    likelihoods: tuple[Likelihood, ...]
     factor: Cholesky
     log_evidence: float
     status: Status
@@ -183,72 +183,84 @@ class NetworkTrainer:
         X, Y : arrays, shapes (n, inputs) and (n, outputs)
             Standardised inputs; labels -1/+1 or targets, one column per output.
         likelihood : Likelihood
-            Of every output. If it has a noise variance (a quadratic loss), that is re-estimated.
+            Of every output. If it has a noise variance (a quadratic loss), that is re-estimated for each.
         rng : numpy Generator
             For the start.
         """
         groups = network.groups()
         counts = np.bincount(groups).astype(float)
         kappa = np.ones(counts.size)
+        likelihoods = (likelihood,) * network.outputs
         w, last = network.start(rng), -np.inf
         for cycle in range(1, self.max_cycles + 1):
-            w = self._mode(network, w, X, Y, likelihood, kappa[groups])
-            level = _level2(network, w, X, Y, likelihood, kappa)
+            w = self._mode(network, w, X, Y, likelihoods, kappa[groups])
+            level = _level2(network, w, X, Y, likelihoods, kappa)
             squares = np.bincount(groups, w**2)
             if abs(level.log_evidence - last) < self.tol:
                 return dataclasses.replace(level, status=Status.CONVERGED, n_iter=cycle)
             last = level.log_evidence
             kappa = np.clip(level.determined / np.maximum(squares, 1e-300), LEAST, MOST)
-            likelihood = _renoised(likelihood, network, w, X, Y, float(level.determined.sum()))
+            likelihoods = _renoised(likelihoods, network, w, X, Y, float(level.determined.sum()))
         return dataclasses.replace(level, n_iter=self.max_cycles)
 
-    def _mode(self, network: Network, w: Vector, X: Matrix, Y: Matrix, likelihood: Likelihood, decay: Vector) -> Vector:
+    def _mode(
+        self, network: Network, w: Vector, X: Matrix, Y: Matrix, likelihoods: tuple[Likelihood, ...], decay: Vector
+    ) -> Vector:
         """Level 1: return the weights after at most ``steps`` steps of L-BFGS, in units of their prior deviations."""
         root = np.sqrt(decay)
 
         def cost(v: Vector) -> tuple[float, Vector]:
             w = v / root
             f, hidden = network.forward(w, X)
-            d = likelihood.derivatives(Y.ravel(), f.ravel())
-            gradient = network.backward(w, X, hidden, d.gradient.reshape(f.shape))
-            return float(np.sum(d.loss) + 0.5 * (v @ v)), gradient / root + v
+            loss, slope, _ = _derivatives(likelihoods, Y, f)
+            return loss + 0.5 * float(v @ v), network.backward(w, X, hidden, slope) / root + v
 
         options: dict[str, Any] = {"maxiter": self.steps, "ftol": 1e-7, "gtol": 1e-3}
         found = minimize(cost, w * root, jac=True, method="L-BFGS-B", options=options)  # type: ignore[call-overload]
         return np.asarray(found.x) / root
 
 
-def _level2(network: Network, w: Vector, X: Matrix, Y: Matrix, likelihood: Likelihood, kappa: Vector) -> TrainedNetwork:
+def _derivatives(likelihoods: tuple[Likelihood, ...], Y: Matrix, f: Matrix) -> tuple[float, Matrix, Matrix]:
+    """Return the total loss, its gradient and its curvature in the outputs."""
+    columns = [likelihood.derivatives(Y[:, k], f[:, k]) for k, likelihood in enumerate(likelihoods)]
+    gradient = np.column_stack([d.gradient for d in columns])
+    return float(sum(np.sum(d.loss) for d in columns)), gradient, np.column_stack([d.curvature for d in columns])
+
+
+def _level2(
+    network: Network, w: Vector, X: Matrix, Y: Matrix, likelihoods: tuple[Likelihood, ...], kappa: Vector
+) -> TrainedNetwork:
     """Return Hessian, well determined parameters and evidence at given weights and hyperparameters."""
     groups = network.groups()
     f, _ = network.forward(w, X)
-    d = likelihood.derivatives(Y.ravel(), f.ravel())
+    loss, _, curvature = _derivatives(likelihoods, Y, f)
     J = network.jacobian(w, X).reshape(-1, network.size)
-    H = J.T @ (d.curvature[:, None] * J)
+    H = J.T @ (curvature.ravel()[:, None] * J)
     H[np.diag_indices_from(H)] += kappa[groups]
     factor = cholesky(H, overwrite=True, what="the Hessian of the network's weights")
     inverse = factor.inverse_diagonal()
     counts = np.bincount(groups).astype(float)
     gamma = np.clip(counts - kappa * np.bincount(groups, inverse), 1e-8, counts)
-    value = -float(np.sum(d.loss)) - 0.5 * float(kappa[groups] @ w**2) - 0.5 * factor.log_det()
+    value = -loss - 0.5 * float(kappa[groups] @ w**2) - 0.5 * factor.log_det()
     value += 0.5 * float(counts @ np.log(kappa))
     value += 0.5 * float(np.sum(np.log(2.0 / np.maximum(gamma, 0.1))))  # width of the posterior of ln kappa
-    if likelihood.theta.size:
-        value += 0.5 * float(np.log(2.0 / max(Y.size - gamma.sum(), 1.0)))
+    left = max(len(Y) - float(gamma.sum()) / network.outputs, 1.0)
+    value += 0.5 * sum(likelihood.theta.size for likelihood in likelihoods) * float(np.log(2.0 / left))
     value += float(gammaln(network.hidden + 1) + network.hidden * np.log(2.0))
-    return TrainedNetwork(network, w, kappa, gamma, likelihood, factor, value, Status.MAX_ITER, 0)
+    return TrainedNetwork(network, w, kappa, gamma, likelihoods, factor, value, Status.MAX_ITER, 0)
 
 
 def _renoised(
-    likelihood: Likelihood, network: Network, w: Vector, X: Matrix, Y: Matrix, determined: float
-) -> Likelihood:
-    """Return the likelihood with its noise variance re-estimated; as it is, if it has none."""
-    if not (likelihood.traits.quadratic and likelihood.theta.size):
-        return likelihood
+    likelihoods: tuple[Likelihood, ...], network: Network, w: Vector, X: Matrix, Y: Matrix, determined: float
+) -> tuple[Likelihood, ...]:
+    """Return the likelihoods with their noise variances re-estimated; as they are, if they have none."""
+    if not (likelihoods[0].traits.quadratic and likelihoods[0].theta.size):
+        return likelihoods
     f, _ = network.forward(w, X)
-    variance = float(np.sum((Y - f) ** 2)) / max(Y.size - determined, 1.0)
-    low, high = likelihood.bounds[0]
-    return likelihood.with_theta(np.array([np.clip(np.log(max(variance, 1e-300)), low, high)]))
+    left = max(len(Y) - determined / network.outputs, 1.0)
+    logs = np.log(np.maximum(np.sum((Y - f) ** 2, axis=0) / left, 1e-300))
+    low, high = likelihoods[0].bounds[0]
+    return tuple(old.with_theta(np.array([np.clip(log, low, high)])) for old, log in zip(likelihoods, logs))
 
 
 def best_network(

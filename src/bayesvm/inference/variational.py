@@ -51,7 +51,7 @@ SHORTEST = 1e-6
 #: Rise of the free energy, relative to its size, that is put down to rounding.
 ROUNDING = 1e-12
 #: Residual from which on a step that does not lower the free energy fails for rounding only; the bound is then right to its square.
-ROUNDED = 1e-5
+ROUNDED = 1e-4
 #: Bounds that differ by less, in nats, belong to the same optimum.
 SAME = 1e-3
 #: Residual to which a further start is followed before it is compared with the first.
@@ -84,7 +84,7 @@ class Variational(Inference):
     ----------
     tol : float
         Violation of the stationarity conditions, in posterior standard deviations, at which the optimum counts as found; where
-        rounding permits no better, 1e-5 will do.
+        rounding permits no better, 1e-4 will do.
     max_iter : int
         Largest number of factorisations per start.
     starts : int

@@ -53,14 +53,6 @@ class SmoothInsensitive(TransitionLoss):
         """Return the traits; with beta = 1 no flat part remains."""
         return Traits(smoothness=2, convex=True, normalized=True, sparse=self.beta < 1.0)
 
-    def eased(self, n: int) -> SmoothInsensitive:
-        """Return the loss with transitions as wide as possible, so that most samples lie in them.
-
-        Fewer than about a thousand of them, to keep a factorisation cheap: beta = 1 up to 1000 samples.
-        """
-        beta = max(self.beta, min(1.0, 1000.0 / max(n, 1)))
-        return self if beta == self.beta else dataclasses.replace(self, beta=beta)
-
     @staticmethod
     def transition(p: Vector) -> Transition:
         """Return the transition of the slope S(p) = p - sin(2 pi p)/(2 pi)."""

@@ -101,9 +101,5 @@ class SoftInsensitive(QuadraticTransition):
         """Return the loss with the same zones and parameters and a continuous second derivative."""
         return SmoothInsensitive(self.C, self.epsilon, self.beta, limits=self.limits)
 
-    def eased(self, n: int) -> SmoothInsensitive:
-        """Return the smooth loss with wide transitions; see :meth:`SmoothInsensitive.eased`."""
-        return self.smoothed.eased(n)
-
 
 __all__ = ["QuadraticTransition", "SoftInsensitive"]

@@ -10,22 +10,25 @@ from bayesvm.likelihoods.base import Likelihood, Regression
 from bayesvm.linalg import cholesky
 from bayesvm.typing import Matrix, Vector
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
 def _rule(knots: Vector, mean: float, scale: float) -> tuple[Vector, Vector]:
     """Return nodes and weights under a Gaussian, cut at the knots and at every second standard deviation."""
-    near = {float(k) for k in knots if abs(k - mean) < 8.0 * scale}
-    ends = sorted(near | {mean + scale * k for k in range(-8, 9, 2)})
+    near = {float(k) for k in knots if abs(k - mean) < 12.0 * scale}
+    ends = sorted(near | {mean + scale * k for k in range(-12, 13, 2)})
     nodes = np.concatenate([0.5 * (a + b) + 0.5 * (b - a) * _NODES for a, b in itertools.pairwise(ends)])
     weights = np.concatenate([0.5 * (b - a) * _WEIGHTS for a, b in itertools.pairwise(ends)])
     return nodes, weights * np.exp(-0.5 * ((nodes - mean) / scale) ** 2) / (np.sqrt(2.0 * np.pi) * scale)
 
 
 def _knots(likelihood: Likelihood, y: float) -> Vector:
-    """Return the latent values at which the loss of one target has its knots."""
+    """Return latent values between which the loss of one target is smooth at its own scale."""
     knots = np.asarray(likelihood.knots)
-    return y - knots if isinstance(likelihood, Regression) else y * knots
+    if not isinstance(likelihood, Regression):
+        return y * knots
+    steps = np.sqrt(likelihood.noise_variance) * np.array([0.0, 1.0, 3.0, 8.0, 20.0])
+    return y - np.concatenate([knots, steps, -steps])
 
 
 def exact_log_evidence(K: Matrix, y: Vector, likelihood: Likelihood) -> float:

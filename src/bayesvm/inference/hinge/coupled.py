@@ -45,7 +45,7 @@ class CoupledHinge(Inference):
 
     exact_up_to: int = LARGEST
     doubt: float = 5.0
-    gaussian: EP = dataclasses.field(default_factory=lambda: EP(tol=1e-6, drop=1e-8))
+    gaussian: EP = dataclasses.field(default_factory=EP)
 
     def __post_init__(self) -> None:
         if not 0 <= self.exact_up_to <= LARGEST:

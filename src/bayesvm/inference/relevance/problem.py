@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -27,6 +28,10 @@ from bayesvm.likelihoods.base import Derivatives
 from bayesvm.linalg import Cholesky
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
+
+
+#: Step of the differences, in units of a logarithm.
+DIFFERENCE = 1e-4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,6 +134,21 @@ class RelevanceProblem(ABC):
     @abstractmethod
     def phi_bounds(self) -> Matrix:
         """Bounds of ``phi``, one row (low, high) per entry."""
+
+    def hessian(self, state: State) -> Matrix:
+        """Return the second derivatives of the evidence in ``log_precision`` and ``phi``, by differences of the gradient."""
+        return self._differences(state, range(state.gradient.size))
+
+    def _differences(self, state: State, entries: Iterable[int]) -> Matrix:
+        """Return rows of the Hessian by central differences of the exact gradient."""
+        x, m = np.concatenate([state.log_precision, state.phi]), state.active.size
+        rows = np.empty((0, x.size))
+        for i in entries:
+            e = np.zeros(x.size)
+            e[i] = DIFFERENCE
+            ends = [self.state(state.active, z[:m], z[m:], state.weights).gradient for z in (x + e, x - e)]
+            rows = np.vstack([rows, (ends[0] - ends[1]) / (2.0 * DIFFERENCE)])
+        return rows
 
 
 def basis_cotangent(problem: RelevanceProblem, state: State) -> Matrix:

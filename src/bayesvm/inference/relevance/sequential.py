@@ -41,8 +41,8 @@ INSIDE = 1e-10
 SAME = 1e-10
 #: Re-estimations after an addition; largest change of a logarithm in one of them; quasi-Newton steps at the end.
 SWEEPS, LEAP, STEPS = 2, 3.0, 50
-#: Newton steps after them, the differences for their Hessian, and the least curvature (nats per squared unit) that is followed.
-NEWTON, DIFFERENCE, FLAT = 12, 1e-4, 1e-5
+#: Newton steps after them, and the least curvature (nats per squared unit) that they take for real.
+NEWTON, FLAT = 12, 1e-5
 #: Gradient (nats per unit of a logarithm) at which they end.
 SMALL = 1e-8
 #: Additions to the empty model during which the noise stays as given: what the first few functions leave is not noise.
@@ -238,8 +238,8 @@ def _pruned(problem: RelevanceProblem, state: State) -> State:
 def _converged(problem: RelevanceProblem, state: State) -> State:
     """Return the state with all active precisions and the likelihood's parameters at their joint optimum.
 
-    Quasi-Newton steps lead near it; a few Newton steps, with the Hessian from differences of the exact gradient, to the last digits, so
-    that equal data in another order or form give the same machine.
+    Quasi-Newton steps lead near it; a few Newton steps, to the last digits, so that
+    equal data in another order or form give the same machine.
     """
     m = state.active.size
     if m + state.phi.size == 0:
@@ -257,18 +257,14 @@ def _converged(problem: RelevanceProblem, state: State) -> State:
             best = here
         return -here.value, -here.gradient
 
-    options: dict[str, Any] = {"maxiter": STEPS, "ftol": 1e-9, "gtol": 1e-4}
+    options: dict[str, Any] = {"maxiter": STEPS, "ftol": 1e-6, "gtol": 1e-3}
     minimize(cost, _point(state), jac=True, method="L-BFGS-B", bounds=bounds, options=options)  # type: ignore[call-overload]
     for _ in range(NEWTON):
         x, g = _point(best), best.gradient
         size = float(np.max(np.abs(g)))
         if size < SMALL:
             break
-        H = np.empty((x.size, x.size))
-        for i in range(x.size):
-            e = np.zeros(x.size)
-            e[i] = DIFFERENCE
-            H[i] = (at(x + e).gradient - at(x - e).gradient) / (2.0 * DIFFERENCE)
+        H = problem.hessian(best)
         values, vectors = symmetric_eigen(0.5 * (H + H.T))
         step = vectors @ ((g @ vectors) / np.maximum(np.abs(values), FLAT))
         step /= max(1.0, float(np.max(np.abs(step))))
