@@ -101,7 +101,9 @@ def speed(n: int = 1000, repeats: int = 5) -> None:
                 record.append(time.process_time() - began)
         mine, peers = (statistics.median(record) for record in times)
         value = _evidence(A, t, scale, other, name == "sinc")
-        rows.append([name, mine, peers, mine / peers, found.log_evidence, value, found.active.size, len(other.relevance_)])
+        rows.append(
+            [name, mine, peers, mine / peers, found.log_evidence, value, found.active.size, len(other.relevance_)]
+        )
     header = ["data", "ours s", "fastrvm s", "ratio", "ln Z ours", "ln Z fastrvm", "vectors", "vectors fastrvm"]
     print(table(header, rows))
 

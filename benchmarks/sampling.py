@@ -50,7 +50,10 @@ def banana() -> None:
     samples = sample_theta(machine, draws=400, tune=300, random_state=0)
     committee = samples.committee(100)
     codes = np.searchsorted(machine.classes_, data["y"][test])
-    nll = [-float(np.mean(np.log(m.predict_proba(data["X"][test])[np.arange(len(codes)), codes]))) for m in (committee, machine)]
+    nll = [
+        -float(np.mean(np.log(m.predict_proba(data["X"][test])[np.arange(len(codes)), codes])))
+        for m in (committee, machine)
+    ]
     print(table(HEADER, [_row("banana", samples, *nll)]))
 
 

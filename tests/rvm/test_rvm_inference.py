@@ -50,7 +50,9 @@ def test_quadratic_problem_is_the_general_one_for_gaussian_noise():
         np.testing.assert_allclose(getattr(fast.scores(a), name), getattr(slow.scores(b), name), rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.parametrize("likelihood", [GaussianNoise(0.1), Logistic(), Probit()], ids=["gaussian", "logistic", "probit"])
+@pytest.mark.parametrize(
+    "likelihood", [GaussianNoise(0.1), Logistic(), Probit()], ids=["gaussian", "logistic", "probit"]
+)
 def test_gradient_in_precisions_and_noise(likelihood):
     X, y, labels = data()
     targets = y if likelihood.traits.quadratic else labels

@@ -52,9 +52,7 @@ class TestDraws:
     @pytest.mark.filterwarnings("ignore::FutureWarning")
     def test_nuts_and_ensemble_agree_with_a_grid(self):
         X, y, _ = make_sinc(30, noise=0.2, random_state=0)
-        fitted = GPRegressor(
-            Gaussian(1.0, 0.3).fix("variance"), n_starts=1, hyperprior=LogNormal(-1.0, 1.0)
-        ).fit(X, y)
+        fitted = GPRegressor(Gaussian(1.0, 0.3).fix("variance"), n_starts=1, hyperprior=LogNormal(-1.0, 1.0)).fit(X, y)
         objective = fitted._machines[0].objective
         grid = [np.linspace(t - 2.0, t + 2.5, 40) for t in fitted._machines[0].theta]
         points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 2)

@@ -33,7 +33,7 @@ from bayesvm.hyper.normalized import (
     NormalizedObjective,
     ScaledObjective,
     maximize_normalized,
-    settled_on_part,
+    maximize_through_part,
 )
 from bayesvm.inference import Inference
 from bayesvm.inference.hinge import CoupledHinge, NaiveHinge, Normalizer, PosteriorDraws, hinge_bounds, rejection
@@ -268,8 +268,9 @@ class ProbabilisticSVC(LabelProbabilities):
                 return learn(objective, starts, maximizer, optimize=False)
             if len(X) > MANY and len(starts) > 1:
                 rows = np.sort(np.random.default_rng([self._seed, 4]).permutation(len(X))[:FEW])
-                starts = [settled_on_part(maximizer, objective, starts, rows, 2.0 * self.normalizer_tol)]
-            objective, maximum = maximize_normalized(maximizer, objective, starts, self.normalizer_tol)
+                objective, maximum = maximize_through_part(maximizer, objective, starts, rows, self.normalizer_tol)
+            else:
+                objective, maximum = maximize_normalized(maximizer, objective, starts, self.normalizer_tol)
             machine = learn(objective, [maximum.theta], maximizer, optimize=False)
             return dataclasses.replace(machine, maximum=maximum)
 

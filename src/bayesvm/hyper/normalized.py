@@ -244,14 +244,23 @@ def maximize_normalized(
     return objective.planned(maximum.theta, tol, final=True), maximum
 
 
-def settled_on_part(
+#: Evaluations that the refinement on all samples may take: what is left to win there is of the size of the Monte Carlo error.
+REFINEMENT = 12
+
+
+def maximize_through_part(
     maximizer: Maximizer, objective: NormalizedObjective, starts: Sequence[Vector], rows: Indices, tol: float
-) -> Vector:
-    """Return the best theta that the starts reach on some of the samples, as a start for all of them."""
+) -> tuple[NormalizedObjective, Maximum]:
+    """Maximise on some of the samples from all starts, then on all samples from the best end with a small budget."""
     part = objective.part(rows)
     if np.unique(part.y).size < 2:
-        return starts[0]
-    return maximize_normalized(maximizer, part, starts, tol)[1].theta
+        return maximize_normalized(maximizer, objective, starts, tol)
+    _, settled = maximize_normalized(maximizer, part, starts, 2.0 * tol)
+    short = dataclasses.replace(maximizer, max_evaluations=min(REFINEMENT, maximizer.max_evaluations))
+    objective, maximum = maximize_normalized(short, objective, [settled.theta], tol)
+    capped = maximum.status is ClimbStatus.LIMIT and short.max_evaluations < maximizer.max_evaluations
+    status = settled.status if capped else maximum.status
+    return objective, dataclasses.replace(maximum, status=status, history=settled.history + maximum.history)
 
 
 __all__ = [
@@ -261,5 +270,5 @@ __all__ = [
     "evidence_curve",
     "maximize_normalized",
     "maximize_over_C",
-    "settled_on_part",
+    "maximize_through_part",
 ]

@@ -145,7 +145,9 @@ def sample_theta(
         found.append(diagnose(data[-1], objective.names, made.divergences))
     trouble = sorted({d.trouble for d in found if d.trouble})
     if trouble:
-        warnings.warn(f"sample_theta: the chains have not mixed: {'; '.join(trouble)}", ConvergenceWarning, stacklevel=2)
+        warnings.warn(
+            f"sample_theta: the chains have not mixed: {'; '.join(trouble)}", ConvergenceWarning, stacklevel=2
+        )
     return ThetaSamples(estimator, data, found, chosen, time.perf_counter() - began)
 
 

@@ -29,7 +29,7 @@ def ensemble(target: Target, start: Vector, *, draws: int, tune: int, walkers: i
     emcee = required("emcee")
     p = start.size
     walkers = max(walkers, 2 * p + 2)
-    state = np.random.RandomState(seed)  # noqa: NPY002 (emcee takes the state of the legacy generator)
+    state = np.random.RandomState(seed)
     first = target.coordinates(start) + 0.1 * state.standard_normal((walkers, p))
     moves = [(emcee.moves.DEMove(), 0.8), (emcee.moves.DESnookerMove(), 0.2)]
     sampler = emcee.EnsembleSampler(walkers, p, lambda u: target.log_density(u)[0], moves=moves)

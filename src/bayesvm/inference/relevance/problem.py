@@ -29,7 +29,6 @@ from bayesvm.linalg import Cholesky
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
 
-
 #: Step of the differences, in units of a logarithm.
 DIFFERENCE = 1e-4
 
