@@ -1,5 +1,6 @@
 """Draws of the hyperparameters: the target's gradient, recovery of a known posterior, averages, messages."""
 
+import importlib.util
 import sys
 
 import numpy as np
@@ -13,6 +14,11 @@ from bayesvm.hyper import LogNormal
 from bayesvm.kernels import Gaussian
 from bayesvm.sampling import Target, sample_theta
 from bayesvm.testing import five_point, relative_error
+
+
+MISSING = [name for name in ("arviz", "emcee", "nutpie") if importlib.util.find_spec(name) is None]
+pytestmark = pytest.mark.filterwarnings("ignore:.*chains have not mixed:sklearn.exceptions.ConvergenceWarning")
+needs_extra = pytest.mark.skipif(bool(MISSING), reason=f"packages not installed: {', '.join(MISSING)}")
 
 
 @pytest.fixture(scope="module")
@@ -41,50 +47,44 @@ def test_machines_without_an_evidence_of_this_kind_are_refused():
         sample_theta(RelevanceVectorRegressor(n_starts=1).fit(X, y))
 
 
-@pytest.mark.filterwarnings("ignore:.*chains have not mixed:sklearn.exceptions.ConvergenceWarning")
-class TestDraws:
-    @pytest.fixture(autouse=True, scope="class")
-    def _extra(self):
-        with pytest.MonkeyPatch.context():
-            for name in ("arviz", "nutpie", "emcee"):
-                pytest.importorskip(name, exc_type=ImportError)
+@needs_extra
+def test_nuts_and_ensemble_agree_with_a_grid():
+    X, y, _ = make_sinc(30, noise=0.2, random_state=0)
+    fitted = GPRegressor(Gaussian(1.0, 0.3).fix("variance"), n_starts=1, hyperprior=LogNormal(-1.0, 1.0)).fit(X, y)
+    objective = fitted._machines[0].objective
+    grid = [np.linspace(t - 2.0, t + 2.5, 40) for t in fitted._machines[0].theta]
+    points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 2)
+    logs = np.array([objective.evaluate(p).value for p in points])
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    mean = weights @ points
+    std = np.sqrt(weights @ (points - mean) ** 2)
+    for method in ("nuts", "ensemble"):
+        found = sample_theta(fitted, method=method, draws=300, tune=200, chains=2, random_state=0).draws()
+        assert np.all(np.abs(found.mean(axis=0) - mean) < 0.25 * std)
+        np.testing.assert_allclose(found.std(axis=0), std, rtol=0.3)
 
-    @pytest.mark.filterwarnings("ignore::FutureWarning")
-    def test_nuts_and_ensemble_agree_with_a_grid(self):
-        X, y, _ = make_sinc(30, noise=0.2, random_state=0)
-        fitted = GPRegressor(Gaussian(1.0, 0.3).fix("variance"), n_starts=1, hyperprior=LogNormal(-1.0, 1.0)).fit(X, y)
-        objective = fitted._machines[0].objective
-        grid = [np.linspace(t - 2.0, t + 2.5, 40) for t in fitted._machines[0].theta]
-        points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 2)
-        logs = np.array([objective.evaluate(p).value for p in points])
-        weights = np.exp(logs - logs.max())
-        weights /= weights.sum()
-        mean = weights @ points
-        std = np.sqrt(weights @ (points - mean) ** 2)
-        for method in ("nuts", "ensemble"):
-            found = sample_theta(fitted, method=method, draws=300, tune=200, chains=2, random_state=0).draws()
-            assert np.all(np.abs(found.mean(axis=0) - mean) < 0.25 * std)
-            np.testing.assert_allclose(found.std(axis=0), std, rtol=0.3)
 
-    @pytest.mark.filterwarnings("ignore::FutureWarning")
-    def test_average_over_draws(self, machine):
-        fitted, X, y = machine
-        samples = sample_theta(fitted, draws=60, tune=60, chains=2, random_state=0)
-        assert samples.method == "nuts"
-        assert samples.data[0].posterior["theta"].shape == (2, 60, len(fitted.theta_names_))
-        assert len(samples.diagnostics[0].rhat) == len(fitted.theta_names_)
-        mean, std = samples.committee(10).predict(X, return_std=True)
-        assert np.corrcoef(mean, fitted.predict(X))[0, 1] > 0.98
-        assert np.all(std > 0.0)
-        again = sample_theta(fitted, draws=60, tune=60, chains=2, random_state=0)
-        np.testing.assert_array_equal(samples.draws(), again.draws())
+@needs_extra
+def test_average_over_draws(machine):
+    fitted, X, y = machine
+    samples = sample_theta(fitted, draws=60, tune=60, chains=2, random_state=0)
+    assert samples.method == "nuts"
+    assert samples.data[0].posterior["theta"].shape == (2, 60, len(fitted.theta_names_))
+    assert len(samples.diagnostics[0].rhat) == len(fitted.theta_names_)
+    mean, std = samples.committee(10).predict(X, return_std=True)
+    assert np.corrcoef(mean, fitted.predict(X))[0, 1] > 0.98
+    assert np.all(std > 0.0)
+    again = sample_theta(fitted, draws=60, tune=60, chains=2, random_state=0)
+    np.testing.assert_array_equal(samples.draws(), again.draws())
 
-    @pytest.mark.filterwarnings("ignore::FutureWarning")
-    def test_jumping_evidence_takes_the_ensemble(self):
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(30, 1))
-        y = np.where(X[:, 0] + 0.3 * rng.normal(size=30) > 0.0, 1, 0)
-        fitted = BayesianSVC(likelihood="trigonometric", n_starts=1).fit(X, y)
-        samples = sample_theta(fitted, draws=4, tune=2, chains=2, random_state=0)
-        assert samples.method == "ensemble"
-        np.testing.assert_allclose(samples.committee(3).predict_proba(X).sum(axis=1), 1.0)
+
+@needs_extra
+def test_jumping_evidence_takes_the_ensemble():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 1))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=30) > 0.0, 1, 0)
+    fitted = BayesianSVC(likelihood="trigonometric", n_starts=1).fit(X, y)
+    samples = sample_theta(fitted, draws=4, tune=2, chains=2, random_state=0)
+    assert samples.method == "ensemble"
+    np.testing.assert_allclose(samples.committee(3).predict_proba(X).sum(axis=1), 1.0)
