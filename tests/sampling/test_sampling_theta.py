@@ -15,7 +15,6 @@ from bayesvm.kernels import Gaussian
 from bayesvm.sampling import Target, sample_theta
 from bayesvm.testing import five_point, relative_error
 
-
 MISSING = [name for name in ("arviz", "emcee", "nutpie") if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.filterwarnings("ignore:.*chains have not mixed:sklearn.exceptions.ConvergenceWarning")
 needs_extra = pytest.mark.skipif(bool(MISSING), reason=f"packages not installed: {', '.join(MISSING)}")
@@ -67,7 +66,7 @@ def test_nuts_and_ensemble_agree_with_a_grid():
 
 @needs_extra
 def test_average_over_draws(machine):
-    fitted, X, y = machine
+    fitted, X, _ = machine
     samples = sample_theta(fitted, draws=60, tune=60, chains=2, random_state=0)
     assert samples.method == "nuts"
     assert samples.data[0].posterior["theta"].shape == (2, 60, len(fitted.theta_names_))
