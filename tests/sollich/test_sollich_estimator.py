@@ -123,8 +123,11 @@ def test_a_C_below_ln_2_is_remarked(data, caplog):
 def test_data_without_label_noise_are_recognised():
     X = np.linspace(0.0, 1.0, 40)[:, None]
     y = np.where(X[:, 0] > 0.5, 1, -1)
-    machine = ProbabilisticSVC(Gaussian(2.0, 0.5), C=2.0, tune="C", standardize=False, random_state=0).fit(X, y)
-    assert any("no interior maximum" in remark for remark in machine.remarks_)
+    arguments = {"C": 2.0, "tune": "C", "standardize": False, "random_state": 0, "n_nodes": 30}
+    hard = ProbabilisticSVC(Gaussian(1e6, 0.5), **arguments).fit(X, y)
+    assert any("no interior maximum" in remark for remark in hard.remarks_)
+    soft = ProbabilisticSVC(Gaussian(2.0, 0.5), **arguments).fit(X, y)  # violated margins bound C from above
+    assert not soft.remarks_
 
 
 def test_gradient_of_the_whole_evidence(data):
