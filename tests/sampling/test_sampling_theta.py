@@ -46,6 +46,7 @@ def test_machines_without_an_evidence_of_this_kind_are_refused():
         sample_theta(RelevanceVectorRegressor(n_starts=1).fit(X, y))
 
 
+@pytest.mark.slow
 @needs_extra
 def test_nuts_and_ensemble_agree_with_a_grid():
     X, y, _ = make_sinc(30, noise=0.2, random_state=0)
