@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.special import log_ndtr
 
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.inference.hinge import (
@@ -13,6 +15,7 @@ from bayesvm.inference.hinge import (
     CoupledHinge,
     NaiveHinge,
     Normalizer,
+    SliceSampling,
     annealed_evidence,
     hinge_mode,
     log_nu,
@@ -207,6 +210,66 @@ def test_the_model_is_normalised_over_all_data_sets():
         for labels in itertools.product((-1.0, 1.0), repeat=2):
             total += np.exp(CoupledHinge().infer(K, np.array(labels), Hinge(C))[1].value) / 9.0
     assert total / float(W @ N**2) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_no_margin_has_the_integral_one():
+    moments = integrate_patterns(np.zeros(0), np.zeros((0, 0)), np.zeros(0))
+    assert moments.log_z == 0.0
+    assert moments.loss == 0.0
+    assert moments.slope.shape == (0,)
+    assert moments.precision.shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [NaiveHinge(), NaiveHinge(guarded=False), CoupledHinge(), CoupledHinge(exact_up_to=0)],
+    ids=["naive", "printed", "exact", "gaussian"],
+)
+def test_no_point_in_doubt(method):
+    """A kernel of small variance: all points are bounded, none is marginal, and the integral is that of the tangents."""
+    X, y = problem(10)
+    kernel = Gaussian(1e-4, 1.0)
+
+    def evidence(theta):
+        return method.infer(kernel.with_theta(theta[:2]).gram(X), y, Hinge(float(np.exp(theta[2]))))
+
+    theta = np.r_[kernel.theta, np.log(1.3)]
+    posterior, here = evidence(theta)
+    K = kernel.gram(X)
+    tangents = 0.5 * 1.3**2 * float(y @ K @ y) - 10.0 * (1.3 + np.log1p(np.exp(-2.6)))
+    assert here.value == pytest.approx(tangents, abs=1e-9)
+    gradient = np.r_[kernel.pullback(X[here.rows], here.dK), here.dphi]
+    assert relative_error(gradient, five_point(lambda t: evidence(t)[1].value, theta, 1e-3)) < 1e-6
+    draws = SliceSampling(40, 4, 5, 2).run(K, y, np.full(10, 1.3), posterior, np.random.default_rng(0))
+    assert np.allclose((K @ draws.coefficients).mean(axis=1), 1.3 * K @ y, atol=0.02)
+
+
+def by_quadrature(mean, cov, c):
+    """The integral over two margins: the second in closed form, the first by adaptive quadrature about its kinks and its peak."""
+    s, slope = np.sqrt(cov[0, 0]), cov[0, 1] / cov[0, 0]
+    rest = np.sqrt(cov[1, 1] - slope * cov[0, 1])
+
+    def log_integrand(u):
+        v = (mean[1] + slope * (u - mean[0]) - 1.0) / rest
+        a = c[1] * rest
+        inner = np.logaddexp(log_ndtr(v), log_ndtr(-v - a) + a * v + 0.5 * a * a)
+        return inner - 0.5 * ((u - mean[0]) / s) ** 2 - np.log(s) - 0.5 * np.log(2.0 * np.pi) - c[0] * max(1.0 - u, 0.0)
+
+    crossing = mean[0] + (1.0 - mean[1]) / slope
+    grid = np.sort(
+        np.r_[[p + t * s * d for p in (1.0, crossing) for d in np.geomspace(1e-6, 12.0, 60) for t in (-1, 1)]]
+    )
+    top = max(map(log_integrand, grid))
+    pieces = itertools.pairwise(grid)
+    return top + np.log(sum(quad(lambda u: np.exp(log_integrand(u) - top), a, b)[0] for a, b in pieces))
+
+
+@pytest.mark.parametrize("variance", [1.0, 1e3, 1e6])
+@pytest.mark.parametrize("correlation", [-0.6, 0.3, 0.999])
+def test_large_variances_are_integrated_exactly_too(variance, correlation):
+    cov = variance * np.array([[1.0, correlation], [correlation, 1.0]])
+    c, mean = np.array([3.0, 1.0]), np.array([0.2, -0.5])
+    assert integrate_patterns(mean, cov, c).log_z == pytest.approx(by_quadrature(mean, cov, c), abs=1e-7)
 
 
 @given(st.integers(1, 3), st.integers(0, 10**6))

@@ -2,7 +2,7 @@ r"""Exact Gaussian integrals of hinge factors in up to three dimensions.
 
 For :math:`u \sim \mathcal N(m, V)` (u the margins) and slopes c, the integrand :math:`\prod_i e^{-c_i [1 - u_i]_+}` is an exponential of a
 linear function in each of the :math:`2^d` *patterns*, the sets of points that lie below their margin. This module computes the mass
-of every pattern: a closed form for the last margin given the others, Gauss-Legendre panels for the others, broken at the kink. From
+of every pattern: a closed form for the last margin given the others, Gauss-Legendre panels for the others, broken at the kinks. From
 the masses follow, by partial integration, all moments that the evidence and its derivatives need, without any inverse of V:
 with :math:`s_i = c_i [u_i < 1]` and the density :math:`p_i` of :math:`u_i` at the kink,
 
@@ -24,8 +24,12 @@ from bayesvm.typing import Matrix, Vector
 
 #: Largest number of points.
 LARGEST = 3
-#: Panels between two kinks, nodes per panel, and how many standard deviations the panels reach.
-PANELS, NODES, REACH = 20, 6, 9.0
+#: Panels between two breaks, the power with which they shorten towards the breaks, nodes per panel.
+PANELS, GRADING, NODES = 8, 4.0, 8
+#: Standard deviations that the panels reach from the largest value of the integrand, known to one of them.
+REACH = 9.0
+#: Sections of the range in which that value is looked for, and how often the range is cut (by an eighth each time) at most.
+SECTIONS, ROUNDS = 16, 20
 #: Least variance of a margin given others, relative to its own: what is less is rounding.
 FLOOR = 1e-12
 
@@ -53,7 +57,7 @@ class PatternMoments:
 
 
 def integrate_patterns(mean: Vector, cov: Matrix, c: Vector) -> PatternMoments:
-    """Integrate the hinge factors over the Gaussian of the margins; up to :data:`LARGEST` of them."""
+    """Integrate the hinge factors over the Gaussian of the margins; up to :data:`LARGEST` of them (of none: the integral is 1)."""
     d = mean.size
     below = _patterns(d)
     log_masses = _log_masses(mean[None], cov, c)[0]
@@ -74,45 +78,77 @@ def _patterns(d: int) -> Matrix:
 
 
 def _log_masses(mean: Matrix, cov: Matrix, c: Vector) -> Matrix:
-    """Return the logarithms of the masses of all patterns for a batch of means, shape (b, 2**d)."""
+    """Return the logarithms of the masses of all patterns for a batch of means, shape (b, 2**d); the empty pattern has mass 1."""
+    if mean.shape[1] == 0:
+        return np.zeros((mean.shape[0], 1))
     s = np.sqrt(max(float(cov[0, 0]), np.finfo(float).tiny))
     if mean.shape[1] == 1:
         u = (mean[:, 0] - 1.0) / s
         return np.stack([log_ndtr(u), log_exponential_tail(u, c[0] * s)], axis=1)
-    nodes, log_weights = _nodes(mean, cov[0], c, s)
-    rest_cov = cov[1:, 1:] - np.outer(cov[1:, 0], cov[0, 1:]) / s**2
-    rest_cov[np.diag_indices_from(rest_cov)] = np.maximum(np.diagonal(rest_cov), FLOOR * np.diagonal(cov)[1:])
-    z = (nodes - mean[:, :1]) / s
-    rest_mean = mean[:, None, 1:] + (z / s)[:, :, None] * cov[0, 1:]
-    inner = _log_masses(rest_mean.reshape(-1, mean.shape[1] - 1), rest_cov, c[1:])
-    inner = inner.reshape(*nodes.shape, -1)
-    outer = log_weights - 0.5 * z**2 - np.log(s) - 0.5 * np.log(2.0 * np.pi) - c[0] * np.maximum(1.0 - nodes, 0.0)
-    total = outer[:, :, None] + inner
+    nodes, log_weights = _nodes(mean, cov, c, s)
+    total = log_weights[:, :, None] + _log_integrand(nodes, mean, cov, c, s)
     below = (nodes < 1.0)[:, :, None]
     parts = [logsumexp(np.where(side, total, -np.inf), axis=1) for side in (~below, below)]
     return np.concatenate(parts, axis=1)
 
 
-def _nodes(mean: Matrix, row: Vector, c: Vector, s: float) -> tuple[Matrix, Matrix]:
+def _log_integrand(nodes: Matrix, mean: Matrix, cov: Matrix, c: Vector, s: float) -> Matrix:
+    """Return the density of the first margin at the nodes times the masses of the others given it, shape (b, nodes, 2**(d - 1))."""
+    rest_cov = cov[1:, 1:] - np.outer(cov[1:, 0], cov[0, 1:]) / s**2
+    rest_cov[np.diag_indices_from(rest_cov)] = np.maximum(np.diagonal(rest_cov), FLOOR * np.diagonal(cov)[1:])
+    z = (nodes - mean[:, :1]) / s
+    rest_mean = mean[:, None, 1:] + (z / s)[:, :, None] * cov[0, 1:]
+    inner = _log_masses(rest_mean.reshape(-1, mean.shape[1] - 1), rest_cov, c[1:])
+    outer = -0.5 * z**2 - np.log(s) - 0.5 * np.log(2.0 * np.pi) - c[0] * np.maximum(1.0 - nodes, 0.0)
+    return outer[:, :, None] + inner.reshape(*nodes.shape, -1)
+
+
+def _nodes(mean: Matrix, cov: Matrix, c: Vector, s: float) -> tuple[Matrix, Matrix]:
     """Return nodes for the first margin and the logarithms of their weights, one row per mean.
 
-    Panels are broken at its own kink and where the conditional means of the other margins cross theirs: with nearly equal inputs
-    the inner integrals have kinks there.
+    The integrand is log-concave, more so than the Gaussian of standard deviation s: it is below its largest value by the
+    factor :math:`e^{-r^2/2}` at the distance r s, wherever the hinge factors have pulled it. Panels are broken at the maximum,
+    at the margin's own kink and where the conditional means of the other margins cross theirs (with nearly equal inputs the inner
+    integrals have kinks there), and are short beside the breaks, where the integrand may fall within 1/c.
     """
-    tilt, first = c * row, mean[:, 0]
-    low = first + np.sum(np.minimum(tilt, 0.0)) - REACH * s
-    high = first + np.sum(np.maximum(tilt, 0.0)) + REACH * s
-    breaks = [np.ones_like(first)]
+    row, first = cov[0], mean[:, 0]
+    peak = _peak(mean, cov, c, s)
+    low, high = peak - REACH * s, peak + REACH * s
     coupled = [j for j in range(1, row.size) if abs(row[j]) > FLOOR * s * s]
-    breaks += [first + (1.0 - mean[:, j]) * s * s / row[j] for j in coupled]
+    breaks = [peak, np.ones_like(first), *(first + (1.0 - mean[:, j]) * s * s / row[j] for j in coupled)]
     edges = np.stack([low, *(np.clip(b, low, high) for b in breaks), high], axis=1)
     edges.sort(axis=1)
-    x, w = np.polynomial.legendre.leggauss(NODES)
-    step = (np.arange(PANELS)[:, None] + 0.5 * (x + 1.0)).ravel() / PANELS
-    weight = np.tile(0.5 * w / PANELS, PANELS)
     width = np.maximum(np.diff(edges, axis=1), np.finfo(float).tiny)[:, :, None]
-    nodes = edges[:, :-1, None] + width * step
-    return nodes.reshape(first.size, -1), np.log(width * weight).reshape(first.size, -1)
+    nodes = edges[:, :-1, None] + width * STEP
+    return nodes.reshape(first.size, -1), np.log(width * WEIGHT).reshape(first.size, -1)
+
+
+def _peak(mean: Matrix, cov: Matrix, c: Vector, s: float) -> Vector:
+    """Return where the integrand of the first margin is largest, to a standard deviation, by sections of the range of the tilted means."""
+    tilt = c * cov[0]
+    low = mean[:, 0] + np.sum(np.minimum(tilt, 0.0))
+    high = mean[:, 0] + np.sum(np.maximum(tilt, 0.0))
+    share = np.linspace(0.0, 1.0, SECTIONS + 1)
+    at = np.arange(low.size)
+    for _ in range(ROUNDS):
+        if np.max(high - low) <= s:
+            break
+        trial = low[:, None] + (high - low)[:, None] * share
+        best = np.argmax(logsumexp(_log_integrand(trial, mean, cov, c, s), axis=2), axis=1)
+        low, high = trial[at, np.maximum(best - 1, 0)], trial[at, np.minimum(best + 1, SECTIONS)]
+    return np.asarray(0.5 * (low + high))
+
+
+def _panels() -> tuple[Vector, Vector]:
+    """Return nodes and weights on [0, 1]: Gauss-Legendre panels that become short towards both ends."""
+    t = np.linspace(0.0, 1.0, PANELS + 1) ** GRADING
+    edges = t / (t + t[::-1])
+    x, w = np.polynomial.legendre.leggauss(NODES)
+    width = np.diff(edges)[:, None]
+    return (edges[:-1, None] + 0.5 * width * (x + 1.0)).ravel(), (0.5 * width * w).ravel()
+
+
+STEP, WEIGHT = _panels()
 
 
 def _log_kink_density(mean: Vector, cov: Matrix, c: Vector, i: int) -> float:
@@ -120,8 +156,6 @@ def _log_kink_density(mean: Vector, cov: Matrix, c: Vector, i: int) -> float:
     var = float(cov[i, i])
     own = -0.5 * (1.0 - mean[i]) ** 2 / var - 0.5 * np.log(2.0 * np.pi * var)
     rest = [j for j in range(mean.size) if j != i]
-    if not rest:
-        return float(own)
     rest_mean = mean[rest] + cov[rest, i] / var * (1.0 - mean[i])
     rest_cov = cov[np.ix_(rest, rest)] - np.outer(cov[rest, i], cov[i, rest]) / var
     diagonal = np.diag_indices_from(rest_cov)
