@@ -3,8 +3,7 @@
 import numpy as np
 from sklearn.datasets import make_moons
 
-from bayesvm.estimators.gaussian_process import GPClassifier
-from bayesvm.estimators.suggest import suggest
+from bayesvm import GPClassifier, suggest
 
 
 def error_with(X, y, rows, X_test, y_test):

@@ -14,6 +14,8 @@ __version__ = "0.1.0"
 _NAMES = {
     "BayesianLSSVC": "bayesvm.estimators.ls_svm",
     "BayesianLSSVR": "bayesvm.estimators.ls_svr",
+    "BayesianMLPClassifier": "bayesvm.estimators.bayesian_mlp",
+    "BayesianMLPRegressor": "bayesvm.estimators.bayesian_mlp",
     "BayesianSVC": "bayesvm.estimators.bayesian_svc",
     "BayesianSVR": "bayesvm.estimators.bayesian_svr",
     "Committee": "bayesvm.estimators.committee",
@@ -22,13 +24,18 @@ _NAMES = {
     "GPClassifier": "bayesvm.estimators.gaussian_process",
     "GPRegressor": "bayesvm.estimators.gaussian_process",
     "KernelFisherDiscriminant": "bayesvm.estimators.kernel_fisher",
+    "OnlineGPClassifier": "bayesvm.estimators.online_gp",
+    "OnlineGPRegressor": "bayesvm.estimators.online_gp",
     "ProbabilisticSVC": "bayesvm.estimators.probabilistic_svc",
+    "RelevanceVectorClassifier": "bayesvm.estimators.relevance_vector",
+    "RelevanceVectorRegressor": "bayesvm.estimators.relevance_vector",
     "TrigonometricSVC": "bayesvm.estimators.trigonometric_svc",
     "VariationalSVC": "bayesvm.estimators.variational_svc",
     "check_gradient": "bayesvm.testing",
     "compare": "bayesvm.comparison",
     "load": "bayesvm.persistence",
     "save": "bayesvm.persistence",
+    "suggest": "bayesvm.estimators.suggest",
 }
 #: Public submodules.
 _MODULES = (
@@ -41,6 +48,7 @@ _MODULES = (
     "persistence",
     "plots",
     "report",
+    "sampling",
     "tables",
     "testing",
 )

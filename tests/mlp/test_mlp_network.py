@@ -19,8 +19,8 @@ pytestmark = [
 
 @parametrize_with_checks(
     [
-        BayesianMLPRegressor(hidden=(2, 4), n_starts=1, random_state=0),
-        BayesianMLPClassifier(hidden=(2, 4), n_starts=1, random_state=0),
+        BayesianMLPRegressor(hidden=(2, 4), n_starts=1, random_state=0, max_iter=15),
+        BayesianMLPClassifier(hidden=(2, 4), n_starts=1, random_state=0, max_iter=15),
     ]
 )
 def test_scikit_learn_contract(estimator, check):
@@ -90,6 +90,13 @@ def test_classes():
     assert machine.score(X, y) > 0.94
     X, y = make_moons(150, noise=0.2, random_state=0)
     assert BayesianMLPClassifier(hidden=6, n_starts=2, random_state=0).fit(X, y).score(X, y) > 0.93
+
+
+def test_no_start_ends_at_a_linear_function():
+    X, y = make_moons(150, noise=0.2, random_state=0)
+    found = [BayesianMLPClassifier(hidden=6, n_starts=1, random_state=seed).fit(X, y) for seed in range(4)]
+    assert min(machine.score(X, y) for machine in found) > 0.93
+    assert np.ptp([machine.log_evidence_ for machine in found]) < 2.0
 
 
 @pytest.mark.slow

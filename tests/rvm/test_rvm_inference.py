@@ -7,6 +7,7 @@ from scipy.stats import multivariate_normal
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.hyper.relevance import RelevanceObjective, occam
 from bayesvm.inference.relevance import QuadraticProblem, RowsProblem, SequentialRelevance, basis_cotangent
+from bayesvm.inference.relevance.rows import SPREAD
 from bayesvm.kernels import Gaussian
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import GaussianNoise, Hinge, Logistic, Probit, Weighted
@@ -129,6 +130,34 @@ def test_nearly_coinciding_functions_do_no_harm():
     found = SequentialRelevance().maximize(np.column_stack([basis, shaken]), y, GaussianNoise(0.01))
     assert found.status.ok
     assert np.all(np.isfinite(found.covariance))
+
+
+@pytest.mark.parametrize("likelihood", [GaussianNoise(0.01), Logistic()], ids=["gaussian", "logistic"])
+def test_rounding_errors_do_not_decide(likelihood):
+    X, y, labels = data(60)
+    targets = y if likelihood.traits.quadratic else labels
+    basis = basis_of(X)
+    shaken = basis * (1.0 + 1e-14 * np.random.default_rng(0).normal(size=basis.shape))
+    a, b = (SequentialRelevance().maximize(phi, targets, likelihood) for phi in (basis, shaken))
+    np.testing.assert_array_equal(a.active, b.active)
+    np.testing.assert_allclose(basis[:, a.active] @ a.weights, shaken[:, b.active] @ b.weights, atol=1e-8)
+
+
+def test_targets_without_noise():
+    X, _, _ = data(40)
+    found = SequentialRelevance().maximize(basis_of(X, 3.0), X[:, 0], GaussianNoise(0.01))
+    assert found.log_evidence > 40.0
+    assert np.all(np.isfinite(found.covariance))
+
+
+def test_labels_that_can_be_separated_leave_the_precisions_finite():
+    X, _, _ = data(60)
+    labels = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    basis = basis_of(X)
+    found = SequentialRelevance().maximize(basis, labels, Logistic())
+    assert found.status.ok
+    assert np.all(found.precision * SPREAD**2 >= np.max(basis[:, found.active] ** 2, axis=0) * (1.0 - 1e-9))
+    assert np.all(np.sign(basis[:, found.active] @ found.weights) == labels)
 
 
 def test_evidence_of_the_kernel_has_the_right_gradient():

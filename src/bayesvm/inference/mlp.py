@@ -32,6 +32,9 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 #: Precisions stay within this range.
 LEAST, MOST = 1e-6, 1e10
+#: Precisions of the first cycle: weak, so that the first mode is that of a flexible network. From a stiff one, whose hidden units are
+#: nearly linear, re-estimation ends at a linear function, another optimum of the evidence.
+FIRST = 0.05
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,7 +192,7 @@ class NetworkTrainer:
         """
         groups = network.groups()
         counts = np.bincount(groups).astype(float)
-        kappa = np.ones(counts.size)
+        kappa = np.full(counts.size, FIRST)
         likelihoods = (likelihood,) * network.outputs
         w, last = network.start(rng), -np.inf
         for cycle in range(1, self.max_cycles + 1):

@@ -29,6 +29,8 @@ from bayesvm.linalg import Cholesky
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
 
+#: Logarithms of precisions stay within this distance of zero.
+WIDEST = 60.0
 #: Step of the differences, in units of a logarithm.
 DIFFERENCE = 1e-4
 
@@ -129,6 +131,10 @@ class RelevanceProblem(ABC):
     def derivatives(self, state: State) -> Derivatives:
         """Return the derivatives of the loss at the mode."""
 
+    def log_bounds(self, active: Indices) -> Matrix:
+        """Return the bounds of the logarithms of the active functions' precisions, one row (low, high) each."""
+        return np.tile([-WIDEST, WIDEST], (active.size, 1))
+
     @property
     @abstractmethod
     def phi_bounds(self) -> Matrix:
@@ -137,6 +143,19 @@ class RelevanceProblem(ABC):
     def hessian(self, state: State) -> Matrix:
         """Return the second derivatives of the evidence in ``log_precision`` and ``phi``, by differences of the gradient."""
         return self._differences(state, range(state.gradient.size))
+
+    def hessian_model(self, state: State) -> Matrix:
+        r"""Return a cheaper Hessian without the terms through the mode: for precisions :math:`v_i v_j \Sigma_{ij} + \tfrac12 \Sigma_{ij}^2 - \tfrac12 \delta_{ij} (v_i^2 + \Sigma_{ii})`.
+
+        Exact for a quadratic loss.
+        """
+        m, v, Sigma = state.active.size, state.v, state.covariance
+        H = np.empty((state.gradient.size, state.gradient.size))
+        H[:m, :m] = np.outer(v, v) * Sigma + 0.5 * Sigma**2
+        H[np.arange(m), np.arange(m)] -= 0.5 * (v**2 + np.diagonal(Sigma))
+        H[m:] = self._differences(state, range(m, state.gradient.size))
+        H[:m, m:] = H[m:, :m].T
+        return H
 
     def _differences(self, state: State, entries: Iterable[int]) -> Matrix:
         """Return rows of the Hessian by central differences of the exact gradient."""

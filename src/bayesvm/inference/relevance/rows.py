@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesvm.inference.relevance.problem import RelevanceProblem, Scores, State, alignment
+from bayesvm.inference.relevance.problem import WIDEST, RelevanceProblem, Scores, State, alignment
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
+
+#: Largest prior standard deviation of one function's share of f. Labels that can be separated push it to infinity, and with it Laplace's
+#: evidence to that of a certain prediction: at the mode the loss has neither slope nor curvature there, and the spread is not seen.
+SPREAD = 30.0
 
 
 class RowsProblem(RelevanceProblem):
@@ -35,11 +39,16 @@ class RowsProblem(RelevanceProblem):
         self.size = float(y.size)
         self._y, self._likelihood, self._tol, self._max_iter = y, likelihood, tol, max_iter
         self._squares = np.square(basis)
+        self._least = np.log(np.maximum(np.max(self._squares, axis=0), np.finfo(float).tiny)) - 2.0 * np.log(SPREAD)
 
     @property
     def phi_bounds(self) -> Matrix:
         """Return the bounds of the likelihood's free parameters."""
         return self._likelihood.bounds.reshape(-1, 2)
+
+    def log_bounds(self, active: Indices) -> Matrix:
+        """Return the bounds of the logarithms of the precisions: no function spreads by more than ``SPREAD`` beforehand."""
+        return np.column_stack([np.clip(self._least[active], -WIDEST, WIDEST), np.full(active.size, WIDEST)])
 
     def derivatives(self, state: State) -> Derivatives:
         """Return the derivatives of the loss at the mode."""

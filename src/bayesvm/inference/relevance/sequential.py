@@ -11,20 +11,19 @@ with the scores s and q of :class:`~bayesvm.inference.relevance.problem.Scores` 
 Problem: maximise :math:`\ln Z` over all precisions, infinity included, and over the parameters of the likelihood.
 Method: from the empty model (or a given one), add the function with the largest gain; re-estimate all active precisions by
 :math:`a_i \leftarrow a_i (1 - \Sigma_{ii})/v_i^2` and, after the first few additions, the noise by a scaled gradient step; delete what should be infinite; repeat. Before the end the active
-precisions and the noise are brought to convergence together, by quasi-Newton steps with the exact gradient. Every change is kept
-only if the evidence rises: for a loss that is not quadratic the gains are approximate, which can mislead the order, not the end.
+precisions and the noise are brought to convergence together, by Newton steps with the exact gradient and deletions between them. Every
+change is kept only if the evidence rises: for a loss that is not quadratic the gains are approximate, which can mislead the order, not
+the end. Where the Hessian of the weights cannot be factored (priors wider than the digits of the inner products), a change is refused.
 Stop: no addition promises more than ``tol`` nats, and the active precisions have converged.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
-from bayesvm.exceptions import IncompatibleError
+from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
 from bayesvm.inference.relevance.problem import RelevanceProblem, State, basis_cotangent
 from bayesvm.inference.relevance.quadratic import QuadraticProblem
 from bayesvm.inference.relevance.rows import RowsProblem
@@ -33,18 +32,18 @@ from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
 
-#: Logarithms of precisions stay within this distance of zero.
-WIDEST = 60.0
 #: A function of which the active ones leave less than this share adds nothing but rounding errors.
 INSIDE = 1e-10
 #: Functions whose squared cosine is this close to one are the same function.
 SAME = 1e-10
-#: Re-estimations after an addition; largest change of a logarithm in one of them; quasi-Newton steps at the end.
-SWEEPS, LEAP, STEPS = 2, 3.0, 50
-#: Newton steps after them, and the least curvature (nats per squared unit) that they take for real.
-NEWTON, FLAT = 12, 1e-5
+#: Re-estimations after an addition; largest change of a logarithm in one of them.
+SWEEPS, LEAP = 2, 3.0
+#: Newton steps at the end, the largest of them (units of a logarithm), and the least curvature (nats per squared unit) they take for real.
+NEWTON, STRIDE, FLAT = 60, 2.0, 1e-7
 #: Gradient (nats per unit of a logarithm) at which they end.
 SMALL = 1e-8
+#: Gradient below which steps that no longer halve it are rounding errors.
+ROUNDING = 1e-5
 #: Additions to the empty model during which the noise stays as given: what the first few functions leave is not noise.
 HOLD = 10
 
@@ -146,7 +145,7 @@ class SequentialRelevance:
         )
         if start is None:
             start = RelevanceStart(np.empty(0, dtype=np.intp), np.empty(0), likelihood.theta)
-        state, status, rounds = self._search(problem, problem.state(start.active, start.log_precision, start.phi))
+        state, status, rounds = self._search(problem, _first(problem, start))
         order = np.argsort(state.active, kind="stable")
         covariance = state.covariance / state.root[:, None] / state.root
         return Relevance(
@@ -174,16 +173,15 @@ class SequentialRelevance:
             if gain[best] <= self.tol:
                 if settled:
                     return state, Status.CONVERGED, rounds
-                state, settled = _pruned(problem, _converged(problem, state)), True
+                state, settled = _converged(problem, state), True
                 continue
             rounds += 1
-            new = np.clip(np.log(precision[best]), -WIDEST, WIDEST)
-            grown = problem.state(
-                np.append(state.active, best),
-                np.append(state.log_precision, new),
-                state.phi,
-                np.append(state.weights, 0.0),
-            )
+            active = np.append(state.active, best)
+            logs = np.clip(np.append(state.log_precision, np.log(precision[best])), *problem.log_bounds(active).T)
+            grown = _state(problem, active, logs, state.phi, np.append(state.weights, 0.0))
+            if grown is None:
+                tried[best] = True
+                continue
             for _ in range(SWEEPS):
                 grown = _pruned(problem, _reestimated(problem, grown, noise=rounds > hold))
             if grown.value > state.value + 0.1 * self.tol:
@@ -192,6 +190,23 @@ class SequentialRelevance:
             else:
                 tried[best] = True
         return state, Status.MAX_ITER, rounds
+
+
+def _first(problem: RelevanceProblem, start: RelevanceStart) -> State:
+    """Return the state at a start, or that of no functions if it cannot be computed."""
+    logs = np.clip(start.log_precision, *problem.log_bounds(start.active).T)
+    found = _state(problem, start.active, logs, start.phi, None)
+    return found or problem.state(start.active[:0], logs[:0], start.phi)
+
+
+def _state(
+    problem: RelevanceProblem, active: Indices, logs: Vector, phi: Vector, weights: Vector | None
+) -> State | None:
+    """Return the state, or None where it cannot be computed."""
+    try:
+        return problem.state(active, logs, phi, weights)
+    except NotPositiveDefiniteError:
+        return None
 
 
 def _additions(problem: RelevanceProblem, state: State) -> tuple[Vector, Vector]:
@@ -211,12 +226,12 @@ def _reestimated(problem: RelevanceProblem, state: State, *, noise: bool) -> Sta
     determined = np.maximum(1.0 - np.diagonal(state.covariance), 1e-300)
     with np.errstate(divide="ignore"):
         change = np.clip(np.log(determined) - np.log(state.v**2), -LEAP, LEAP)
-    logs = np.clip(state.log_precision + change, -WIDEST, WIDEST)
+    logs = np.clip(state.log_precision + change, *problem.log_bounds(state.active).T)
     # n/2 is the information about the logarithm of a noise variance
     step = np.clip(state.gradient[m:] / (0.5 * problem.size), -LEAP, LEAP) if noise else 0.0
     phi = np.clip(state.phi + step, problem.phi_bounds[:, 0], problem.phi_bounds[:, 1])
-    new = problem.state(state.active, logs, phi, state.weights)
-    return new if new.value > state.value else state
+    new = _state(problem, state.active, logs, phi, state.weights)
+    return new if new is not None and new.value > state.value else state
 
 
 def _pruned(problem: RelevanceProblem, state: State) -> State:
@@ -228,8 +243,8 @@ def _pruned(problem: RelevanceProblem, state: State) -> State:
         if surplus[worst] > 0.0:
             break
         keep = np.arange(state.active.size) != worst
-        smaller = problem.state(state.active[keep], state.log_precision[keep], state.phi, state.weights[keep])
-        if smaller.value < state.value:
+        smaller = _state(problem, state.active[keep], state.log_precision[keep], state.phi, state.weights[keep])
+        if smaller is None or smaller.value < state.value:
             break
         state = smaller
     return state
@@ -238,49 +253,50 @@ def _pruned(problem: RelevanceProblem, state: State) -> State:
 def _converged(problem: RelevanceProblem, state: State) -> State:
     """Return the state with all active precisions and the likelihood's parameters at their joint optimum.
 
-    Quasi-Newton steps lead near it; a few Newton steps, to the last digits, so that
-    equal data in another order or form give the same machine.
+    Newton's method to the last digits, so that equal data in another order, form or unit give the same machine. As long as a
+    model of the Hessian halves the gradient it takes the place of the exact one. A function whose precision is on its way to
+    infinity is deleted as soon as that does not cost evidence: no digits are lost by following it.
     """
-    m = state.active.size
-    if m + state.phi.size == 0:
-        return state
-    bounds = np.concatenate([np.tile([-WIDEST, WIDEST], (m, 1)), problem.phi_bounds])
-    best = state
-
-    def at(x: Vector) -> State:
-        return problem.state(state.active, x[:m], x[m:], best.weights)
-
-    def cost(x: Vector) -> tuple[float, Vector]:
-        nonlocal best
-        here = at(x)
-        if here.value > best.value:
-            best = here
-        return -here.value, -here.gradient
-
-    options: dict[str, Any] = {"maxiter": STEPS, "ftol": 1e-6, "gtol": 1e-3}
-    minimize(cost, _point(state), jac=True, method="L-BFGS-B", bounds=bounds, options=options)  # type: ignore[call-overload]
+    state, exact, last = _pruned(problem, state), False, np.inf
     for _ in range(NEWTON):
-        x, g = _point(best), best.gradient
-        size = float(np.max(np.abs(g)))
+        x = np.concatenate([state.log_precision, state.phi])
+        low, high = _bounds(problem, state).T
+        free = ~((x <= low) & (state.gradient < 0.0) | (x >= high) & (state.gradient > 0.0))
+        size = float(np.max(np.abs(state.gradient[free]), initial=0.0))
         if size < SMALL:
             break
-        H = problem.hessian(best)
-        values, vectors = symmetric_eigen(0.5 * (H + H.T))
-        step = vectors @ ((g @ vectors) / np.maximum(np.abs(values), FLAT))
-        step /= max(1.0, float(np.max(np.abs(step))))
-        new = at(np.clip(x + step, bounds[:, 0], bounds[:, 1]))
-        if new.value < best.value - 1e-11 * (1.0 + abs(best.value)):
-            new = at(np.clip(x + 0.2 * step, bounds[:, 0], bounds[:, 1]))
-            if new.value < best.value:
-                break
-        best = new
-        if size < 1e-4 and float(np.max(np.abs(new.gradient))) > 0.1 * size:
-            break  # rounding is all that is left
-    return best
+        slow = size > 0.5 * last
+        if slow and exact and size < ROUNDING:
+            break
+        exact = exact or slow
+        new = _newton(problem, state, free, exact=exact)
+        if new is None and not exact:
+            exact, new = True, _newton(problem, state, free, exact=True)
+        if new is None:
+            break
+        state, last = _pruned(problem, new), size
+    return state
 
 
-def _point(state: State) -> Vector:
-    return np.concatenate([state.log_precision, state.phi])
+def _bounds(problem: RelevanceProblem, state: State) -> Matrix:
+    return np.concatenate([problem.log_bounds(state.active), problem.phi_bounds])
+
+
+def _newton(problem: RelevanceProblem, state: State, free: Vector, *, exact: bool) -> State | None:
+    """Return the state after one step uphill in the free logarithms; None if no step raises the evidence."""
+    H = (problem.hessian if exact else problem.hessian_model)(state)[np.ix_(free, free)]
+    values, vectors = symmetric_eigen(0.5 * (H + H.T))
+    step = np.zeros(free.size)
+    step[free] = vectors @ ((state.gradient[free] @ vectors) / np.maximum(np.abs(values), FLAT))
+    step /= max(1.0, float(np.max(np.abs(step))) / STRIDE)
+    slack = 1e-14 * (1.0 + abs(state.value))
+    x, (low, high), m = np.concatenate([state.log_precision, state.phi]), _bounds(problem, state).T, state.active.size
+    for t in (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3):
+        z = np.clip(x + t * step, low, high)
+        new = _state(problem, state.active, z[:m], z[m:], state.weights)
+        if new is not None and new.value >= state.value + 1e-4 * float(state.gradient @ (z - x)) - slack:
+            return new
+    return None
 
 
 __all__ = ["Relevance", "RelevanceStart", "SequentialRelevance"]
