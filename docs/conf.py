@@ -22,3 +22,12 @@ numpydoc_show_class_members = False
 
 html_theme = "furo"
 html_title = f"{project} {release}"
+
+
+def _skip_metadata_requests(app, what, name, obj, skip, options):
+    """Leave out scikit-learn's generated set_*_request methods: their text refers to scikit-learn's own glossary."""
+    return True if name.startswith("set_") and name.endswith("_request") else None
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", _skip_metadata_requests)

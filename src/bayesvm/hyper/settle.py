@@ -39,7 +39,8 @@ def maximize_evidence(maximizer: Maximizer, objective: EvidenceObjective, starts
     companion = _companion(objective)
     if companion is objective.likelihood:
         return maximizer.maximize(objective, starts)
-    settled = maximizer.maximize(dataclasses.replace(objective, likelihood=companion), starts)
+    smooth = dataclasses.replace(objective, likelihood=companion, inference=objective.inference.suited(companion))
+    settled = maximizer.maximize(smooth, starts)
     return _continued(maximizer, objective, settled, min(REFINEMENT, maximizer.max_evaluations))
 
 
