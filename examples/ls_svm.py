@@ -1,5 +1,6 @@
-"""Three levels of inference: evidence against the width of a kernel, kernels ranked, and class priors at prediction."""
+"""Three levels of inference: evidence against the width of a kernel, kernels ranked, and class priors at prediction: writes ls_svm.png."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
 
@@ -24,6 +25,12 @@ def main():
     for prior in (None, [0.91, 0.09]):
         accuracy = np.mean(machine.predict(X_new[rare], class_prior=prior) == y_new[rare])
         print(f"second class rare, priors {prior}: accuracy {accuracy:.3f}")
+
+    widths = np.geomspace(0.1, 5.0, 60)
+    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    axes.semilogx(widths, [machine.log_evidence(np.log([width])) for width in widths])
+    axes.set(xlabel="length scale", ylabel="log evidence", title="Third level of inference")
+    figure.savefig("ls_svm.png", dpi=120)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""The experiment of Sollich1999, Figure 2: C of a support vector machine from its normalised evidence."""
+"""The experiment of Sollich1999, Figure 2: C of a support vector machine from its normalised evidence; writes probabilistic_svc.png."""
 
 from bayesvm.datasets.sollich import make_sollich
 from bayesvm.estimators.probabilistic_svc import ProbabilisticSVC
 from bayesvm.kernels import Gaussian
+from bayesvm.plots import EvidenceCurveDisplay
 
 
 def main() -> None:
@@ -16,6 +17,7 @@ def main() -> None:
     print(f"ln P(D) = {machine.log_evidence_:.2f} +- {machine.log_evidence_error_:.2f}")
     for row, p, q in zip(X[:5, 0], machine.predict_proba(X[:5])[:, 1], machine.predict_rejection(X[:5])):
         print(f"x = {row:.2f}: P(y = 1) = {p:.3f} if decided, not decided with probability {q:.3f}")
+    EvidenceCurveDisplay.from_estimator(machine).figure_.savefig("probabilistic_svc.png", dpi=120)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,9 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page):
-    """Return (line number, code) of the blocks of a page that are to be run."""
+    """Return (line number, code) of the blocks of a page."""
     text = page.read_text(encoding="utf-8")
-    found = [(text[: match.start(1)].count("\n"), match[1]) for match in BLOCK.finditer(text)]
-    return [(line, code) for line, code in found if not code.lstrip().startswith("# not run")]
+    return [(text[: match.start(1)].count("\n"), match[1]) for match in BLOCK.finditer(text)]
 
 
 WITH_CODE = [page for page in PAGES if "_build" not in page.parts and blocks(page)]

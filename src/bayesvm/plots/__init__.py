@@ -13,10 +13,12 @@ from bayesvm.plots.prior import PriorSamplesDisplay
 from bayesvm.plots.relevance import RelevanceDisplay
 from bayesvm.plots.reliability import ReliabilityDisplay
 from bayesvm.plots.residuals import ResidualsDisplay
+from bayesvm.plots.sollich import EvidenceCurveDisplay, SVMPriorDisplay
 
 __all__ = [
     "ComparisonDisplay",
     "DecisionSurfaceDisplay",
+    "EvidenceCurveDisplay",
     "EvidenceSurfaceDisplay",
     "EvidenceTraceDisplay",
     "LatentFunctionDisplay",
@@ -26,4 +28,5 @@ __all__ = [
     "RelevanceDisplay",
     "ReliabilityDisplay",
     "ResidualsDisplay",
+    "SVMPriorDisplay",
 ]
