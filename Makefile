@@ -14,7 +14,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types layers docs bench sanitize clean
+.PHONY: help demo test lint types layers docs bench bench-check reproduce sanitize clean
 
 help:
 	@echo "make demo    a machine trains itself: summary here, report and picture in demo-output/"
@@ -24,6 +24,8 @@ help:
 	@echo "make layers  direction of imports (import-linter)"
 	@echo "make docs    documentation, in docs/_build/html"
 	@echo "make bench   benchmarks"
+	@echo "make bench-check OLD=a.json NEW=b.json   compare two results of benchmarks"
+	@echo "make reproduce [NAMES=chu2003-table4] [DATA=folder] [PARTITIONS=n]   the papers' tables and figures"
 	@echo "make sanitize  native tests under the address, undefined-behaviour and thread sanitizers"
 	@echo "make clean   remove the virtual environment and everything built"
 	@echo
@@ -75,15 +77,23 @@ test: lint types layers
 	$(SINGLE) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
 docs: $(VENV)/.docs-tools $(VENV)/.package
+	$(SINGLE) $(BIN)/python scripts/gallery.py docs/_gallery
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 bench: $(VENV)/.test-tools $(VENV)/.package
 	$(SINGLE) $(BIN)/python -m benchmarks
 
+bench-check: $(VENV)/.package
+	$(BIN)/python -m benchmarks.check $(OLD) $(NEW)
+
+reproduce: $(VENV)/.package
+	$(SINGLE) $(BIN)/bayesvm reproduce $(NAMES) --out reproduction --jobs $(WORKERS) \
+	  $(if $(DATA),--data $(DATA)) $(if $(PARTITIONS),--partitions $(PARTITIONS))
+
 sanitize:
 	scripts/sanitize.sh
 
 clean:
-	rm -rf $(VENV) build dist demo-output docs/_build docs/api/generated
+	rm -rf $(VENV) build dist demo-output docs/_build docs/_gallery docs/api/generated
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,5 +1,6 @@
-"""`python -m benchmarks`: the quick rows. The longer ones are `python -m benchmarks.<name>`; see docs/performance.md."""
+"""`python -m benchmarks [--json FILE]`: the quick rows. The longer ones are `python -m benchmarks.<name>`; see docs/performance.md."""
 
-from benchmarks import evaluation
+from benchmarks import evaluation, growth
 
 evaluation.main()
+growth.main(["--sizes", "100,200,400,800", "--machines", "BayesianSVC();SVC, grid"])

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from bayesvm.datasets import MissingDataError, load_npz, make_ringnorm
+
 #: Folder with the data sets (``ida_<name>.npz``, ``<name>.npz``).
 DATA = Path(os.environ.get("BAYESVM_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
@@ -68,15 +70,16 @@ def _text(cell: Any) -> str:
 
 def load(name: str) -> dict[str, np.ndarray]:
     """Return the arrays of a data set, or say which file is missing."""
-    path = DATA / f"{name}.npz"
-    if not path.exists():
-        raise SystemExit(f"missing data set {path.name}; set BAYESVM_DATA to the folder that holds it")
-    with np.load(path) as arrays:
-        return {key: arrays[key] for key in arrays.files}
+    try:
+        data = load_npz(name, DATA)
+    except MissingDataError as error:
+        raise SystemExit(f"{error}; set BAYESVM_DATA to the folder that holds it") from None
+    arrays = {"X": data.X, "y": data.y, "train": data.train, "test": data.test, "origin": data.origin}
+    alone = name.startswith("ida_")  # other sets have one partition, given as plain row numbers
+    return {k: v if alone or v.ndim == 1 or k == "X" else v[0] for k, v in arrays.items() if v is not None}
 
 
 def ringnorm(n: int, rng: np.random.Generator, d: int = 20) -> tuple[np.ndarray, np.ndarray]:
-    """Draw Breiman's ringnorm: a wide Gaussian around the origin against a narrow one beside it."""
-    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    narrow = rng.normal(size=(n, d)) + 2.0 / np.sqrt(d)
-    return np.where(y[:, None] > 0, 2.0 * rng.normal(size=(n, d)), narrow), y
+    """Draw Breiman's ringnorm with labels as floats."""
+    X, y, _ = make_ringnorm(n, d=d, random_state=rng)
+    return X, y.astype(float)

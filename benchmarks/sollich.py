@@ -10,15 +10,12 @@ import numpy as np
 
 from bayesvm.datasets.sollich import label_probability, make_sollich
 from bayesvm.estimators.probabilistic_svc import ProbabilisticSVC
+from bayesvm.experiments.measures import calibration_error
+from bayesvm.experiments.sollich1999 import midpoints
 from bayesvm.inference.hinge import Annealing, CoupledHinge, NaiveHinge, annealed_evidence, hinge_mode, log_nu
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import Hinge
 from benchmarks._common import table
-
-
-def grid_midpoints(rng, m):
-    """Return the midpoints of m equal parts of [0, 1]: nodes of the uniform input density."""
-    return (np.arange(m)[:, None] + 0.5) / m
 
 
 def coordinate_descent(K, y, C, sweeps=20000, tol=1e-13):
@@ -135,9 +132,9 @@ def figure2():
     for seed, X, y, _ in two_class_draws(20, 50):
         shared = {"C": 2.0, "tune": "C", "standardize": False, "random_state": seed}
         paper = {**shared, "evidence": "naive"}
-        full = ProbabilisticSVC(Gaussian(1.25, 0.05), inputs=grid_midpoints, **paper).fit(X, y)
+        full = ProbabilisticSVC(Gaussian(1.25, 0.05), inputs=midpoints, **paper).fit(X, y)
         empirical = ProbabilisticSVC(Gaussian(1.25, 0.05), **paper).fit(X, y)
-        coupled = ProbabilisticSVC(Gaussian(1.25, 0.05), inputs=grid_midpoints, evidence="marginal", **shared).fit(X, y)
+        coupled = ProbabilisticSVC(Gaussian(1.25, 0.05), inputs=midpoints, evidence="marginal", **shared).fit(X, y)
         naive = ProbabilisticSVC(Gaussian(1.25, 0.05), normalized=False, **paper).fit(X, y)
         noise = int(np.sum(full.predict(X) != y))
         said = any("no interior maximum" in remark for remark in full.remarks_)
@@ -153,17 +150,6 @@ def figure2():
     print(f"full above naive in {int(np.sum(C[:, 1] > C[:, 0]))} of {len(rows)} (limit 18)")
 
 
-def calibration_error(p, y, bins=10):
-    """Return the expected calibration error of probabilities of the label +1."""
-    cell = np.minimum((p * bins).astype(int), bins - 1)
-    gaps = [
-        np.sum(cell == b) * abs(np.mean(p[cell == b]) - np.mean(y[cell == b] > 0))
-        for b in range(bins)
-        if np.any(cell == b)
-    ]
-    return float(np.sum(gaps) / p.size)
-
-
 def calibration():
     """Probabilities on data from the model: n = 200, 10 draws, 4000 test samples each."""
     rows = []
@@ -171,15 +157,15 @@ def calibration():
         machine = ProbabilisticSVC(
             Gaussian(1.25, 0.05),
             C=2.0,
-            inputs=grid_midpoints,
+            inputs=midpoints,
             average=True,
             n_starts=1,
             standardize=False,
             random_state=seed,
         ).fit(X[:200], y[:200])
         new, labels = X[200:], y[200:]
-        errors = [calibration_error(machine.predict_proba(new, average=a)[:, 1], labels) for a in (True, False)]
-        truth = calibration_error(label_probability(f[200:], 2.0), labels)
+        errors = [calibration_error(machine.predict_proba(new, average=a)[:, 1], labels > 0) for a in (True, False)]
+        truth = calibration_error(label_probability(f[200:], 2.0), labels > 0)
         rows.append([seed, machine.C_, *errors, truth, float(machine.effective_sample_size_)])
         print(*rows[-1], flush=True)
     print(table(["draw", "C", "ECE averaged", "ECE of the mode", "ECE of the truth", "smallest ESS"], rows))

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.metrics import log_loss
@@ -19,6 +18,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from bayesvm import BayesianSVC
+from bayesvm.datasets import make_simulated_2d
+from bayesvm.datasets.classes import simulated_2d_odds
+from bayesvm.experiments.chu2003_table5 import irrelevant_inputs
 from bayesvm.kernels import Constant, Gaussian
 from benchmarks._common import IDA_LIMITS, interleaved, load, peak_bytes, ringnorm, table
 
@@ -71,21 +73,13 @@ def ida(partitions: int, likelihoods: list[str]) -> None:
 
 def simulated(draws: int = 5) -> None:
     """Chu2003 section 5.2: 1000 training and 20002 test points of two Gaussians, against the optimal Bayes classifier."""
-    positive = multivariate_normal([-2.0, 0.0], np.diag([1.0, 2.0]))
-    negative = multivariate_normal([2.0, 0.0], np.diag([2.0, 1.0]))
     rows = []
     for seed in range(draws):
         rng = np.random.default_rng(seed)
-
-        def draw(n: int, rng: np.random.Generator = rng) -> tuple[np.ndarray, np.ndarray]:
-            half = n // 2
-            X = np.vstack([positive.rvs(half, random_state=rng), negative.rvs(n - half, random_state=rng)])
-            return X, np.r_[np.ones(half), -np.ones(n - half)]
-
-        X, y = draw(1000)
-        Xt, yt = draw(20002)
+        X, y, _ = make_simulated_2d(1000, random_state=rng)
+        Xt, yt, _ = make_simulated_2d(20002, random_state=rng)
         machine = BayesianSVC().fit(X, y)
-        odds = positive.logpdf(Xt) - negative.logpdf(Xt)
+        odds = simulated_2d_odds(Xt)
         best_error, best_nll = np.mean(np.sign(odds) != yt), np.sum(np.logaddexp(0.0, -yt * odds))
         error = np.mean(machine.predict(Xt) != yt)
         nll = log_loss(yt, machine.predict_proba(Xt)) * len(yt)
@@ -110,9 +104,7 @@ def ard(seeds: int = 10) -> None:
     rows = []
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
-        X = rng.normal(size=(500, 50))
-        latent = X[:, 0] + X[:, 1] - X[:, 2] + X[:, 3] ** 2 - 1.0 + np.sin(2.0 * X[:, 4])
-        y = np.where(latent + 0.3 * rng.normal(size=500) > 0.0, 1, -1)
+        X, y = irrelevant_inputs(500, rng)
         began = time.perf_counter()
         machine = BayesianSVC(ard=True).fit(X, y)
         order = np.argsort(-machine.relevance_)

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from bayesvm import BayesianSVR
 from bayesvm.datasets import make_robot_arm, make_sinc
+from bayesvm.experiments.measures import bound_counts
 from bayesvm.likelihoods import SoftInsensitive
 from benchmarks._common import load, table
 
@@ -35,9 +36,9 @@ EXCESS = {300: 0.0007, 1000: 0.0004, 3000: 0.0002}
 
 def shares(machine: BayesianSVR) -> tuple[float, float]:
     """Return the shares of off-bound and on-bound support vectors in the training rows, in per cent."""
+    off, on = bound_counts(machine)
     n = machine.outlier_score_.shape[0]
-    on = np.count_nonzero(np.abs(machine.dual_coef_) >= machine.likelihood_.C * (1.0 - 1e-9))
-    return 100.0 * (machine.support_.size - on) / n, 100.0 * on / n
+    return 100.0 * off / n, 100.0 * on / n
 
 
 def gaussian_process(kernel: Any) -> GaussianProcessRegressor:

@@ -16,48 +16,17 @@ from sklearn.metrics import log_loss
 import bayesvm.likelihoods as lib
 from bayesvm.estimators.gaussian_process import GPClassifier
 from bayesvm.estimators.variational_svc import VariationalSVC
+from bayesvm.experiments import Source
+from bayesvm.experiments.seeger1999_table1 import data_set
 from bayesvm.hyper import EvidenceObjective
 from bayesvm.inference import FactorAnalysed, Inference, Laplace, Variational
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.testing import exact_log_evidence, five_point
-from benchmarks._common import load, table
+from benchmarks._common import DATA, load, table
 
-#: Training size and limit of the mean number of test errors.
-TABLE1 = {
-    "pima": (200, 69),
-    "crabs": (80, 6),
-    "wdbc": (300, 13),
-    "twonorm": (300, 280),
-    "ringnorm": (400, 160),
-    "waveform": (800, 235),
-}
-
-
-def waveform(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw Breiman's waveforms of classes 1 and 2: mixtures of the first triangle with the second or the third."""
-    at = np.arange(1, 22)
-    first, second, third = (np.maximum(6 - np.abs(at - centre), 0.0) for centre in (11, 15, 7))
-    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    u = rng.random((n, 1))
-    return u * first + (1.0 - u) * np.where(y[:, None] > 0, second, third) + rng.normal(size=(n, 21)), y
-
-
-def data_set(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return X, y and the training and test rows of one draw."""
-    n_train, _ = TABLE1[name]
-    rng = np.random.default_rng(seed)
-    if name == "pima":
-        data = load("pima_ripley")
-        return data["X"], data["y"], data["train"], data["test"]
-    if name == "waveform":
-        X, y = waveform(3304, rng)
-    else:
-        data = load({"crabs": "cra", "wdbc": "wdbc"}.get(name, f"ida_{name}"))
-        X, y = data["X"], data["y"]
-        X = X[:, 1:] if name == "crabs" else X  # the five measures, without the species
-    order = rng.permutation(len(y))
-    return X, y, order[:n_train], order[n_train:]
+#: Limits of the mean number of test errors.
+TABLE1 = {"pima": 69, "crabs": 6, "wdbc": 13, "twonorm": 280, "ringnorm": 160, "waveform": 235}
 
 
 def table1(draws: int = 10, sets: str = ",".join(TABLE1)) -> None:
@@ -65,16 +34,14 @@ def table1(draws: int = 10, sets: str = ",".join(TABLE1)) -> None:
     header = ["set", "loss", "draws", "errors mean", "errors mode", "limit", "met", "SVs", "off", "s/fit"]
     rows = []
     for name, loss in itertools.product(sets.split(","), ("svc", "logistic")):
-        limit = TABLE1[name][1]
+        limit = TABLE1[name]
         found, relevances = [], []
         for seed in range(1 if name == "pima" else draws):
-            X, y, train, test = data_set(name, seed)
+            X, y, X_test, y_test = data_set(name, seed, Source(DATA))
             began = time.process_time()
-            machine = VariationalSVC(ard=True, likelihood=loss).fit(X[train], y[train])
+            machine = VariationalSVC(ard=True, likelihood=loss).fit(X, y)
             seconds = time.process_time() - began
-            errors = [
-                np.sum(machine.set_params(predict_with=way).predict(X[test]) != y[test]) for way in ("mean", "mode")
-            ]
+            errors = [np.sum(machine.set_params(predict_with=w).predict(X_test) != y_test) for w in ("mean", "mode")]
             off = np.sum(machine.relevance_ < 1e-2 * machine.relevance_.max())
             found.append([*errors, machine._modes[0].machine.support.size, off, seconds])
             relevances.append(machine.relevance_)

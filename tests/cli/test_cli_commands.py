@@ -24,7 +24,7 @@ from bayesvm.cli.demo import demo
 from bayesvm.cli.methods import METHODS
 from bayesvm.persistence import load, read_info
 
-COMMANDS = ("fit", "predict", "report", "compare", "inspect", "demo")
+COMMANDS = ("fit", "predict", "report", "compare", "inspect", "demo", "reproduce")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The command line: ``bayesvm fit``, ``predict``, ``report``, ``compare``, ``inspect``, ``demo``."""
+"""The command line: ``bayesvm fit``, ``predict``, ``report``, ``compare``, ``inspect``, ``demo``, ``reproduce``."""
 
 from __future__ import annotations
 

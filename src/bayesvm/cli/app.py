@@ -193,6 +193,36 @@ def demo(
         run_demo(out, Reporter(quiet=quiet, as_json=json))
 
 
+@app.command(epilog="Example: bayesvm reproduce chu2003-table4 --data ../data --partitions 20 --jobs 2")
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(help="Experiments (see --list); all if none is named.")] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder with data sets; BAYESVM_DATA if not given.")
+    ] = None,
+    partitions: Annotated[int | None, typer.Option("--partitions", min=1, help="Partitions or draws per row.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", help="Units at the same time; -1: one per processor.")] = 1,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the results; what is finished there is kept.")] = Path(
+        "reproduction"
+    ),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Everything in its smallest setting, to see that it runs.")
+    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Only list the experiments.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Compute the tables and figures of the papers again, ours beside theirs. An interrupted run goes on where it was."""
+    from bayesvm.cli.reproduction import options_of, show_experiments  # loads every machine: not for the other commands
+    from bayesvm.cli.reproduction import reproduce as run_reproduce
+
+    with guarded(quiet=quiet):
+        say = Reporter(quiet=quiet, as_json=json)
+        if listed:
+            show_experiments(say)
+        else:
+            run_reproduce(names or [], options_of(out, data, partitions, jobs, quick), say)
+
+
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:

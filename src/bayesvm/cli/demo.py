@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from bayesvm.cli.console import Reporter
+from bayesvm.datasets import make_ripley
 from bayesvm.estimators import BayesianSVC
 from bayesvm.persistence import save
 from bayesvm.report import collect_facts, measure, write_report
@@ -28,10 +29,8 @@ from bayesvm.typing import Indices, Matrix
 
 def mixture(n: int, rng: np.random.Generator) -> tuple[Matrix, Indices]:
     """Draw n points of two classes, each of two equal Gaussian bumps in the plane."""
-    centres = np.array([[[-0.7, 0.3], [0.3, 0.3]], [[-0.3, 0.7], [0.4, 0.7]]])
-    y = rng.integers(2, size=n)
-    bump = rng.integers(2, size=n)
-    return centres[y, bump] + np.sqrt(0.03) * rng.normal(size=(n, 2)), y
+    X, y, _ = make_ripley(n, random_state=rng)
+    return X, (y + 1) // 2
 
 
 def cross_validated_svc() -> CalibratedClassifierCV:

@@ -1,0 +1,45 @@
+"""``bayesvm reproduce``: the papers' tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bayesvm.cli.codes import UsageError
+from bayesvm.cli.console import Reporter
+from bayesvm.experiments import EXPERIMENTS, Options, Source, find, run
+
+
+def show_experiments(say: Reporter) -> None:
+    """List what can be reproduced."""
+    say.table(
+        ["name", "where", "what it shows"],
+        [[", ".join((e.name, *e.also)), e.reference, e.title] for e in EXPERIMENTS],
+    )
+    say.result({"experiments": [{"name": e.name, "also": list(e.also), "title": e.title} for e in EXPERIMENTS]})
+
+
+def reproduce(names: Sequence[str], options: Options, say: Reporter) -> None:
+    """Run the named experiments, all if none is named."""
+    try:
+        chosen = find(names)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    report = []
+    for experiment in chosen:
+        outcome = run(experiment, options, say.say)
+        say.heading(f"{experiment.reference}: {experiment.title}")
+        say.lines(outcome.markdown.splitlines()[1:])
+        say.lines([f"written: {path}" for path in outcome.files])
+        report.append(
+            {"name": experiment.name, "files": [str(path) for path in outcome.files], "skipped": outcome.skipped}
+        )
+    say.result({"experiments": report})
+
+
+def options_of(out: Path, data: Path | None, partitions: int | None, jobs: int, quick: bool) -> Options:
+    """Return the options of a run."""
+    return Options(out, Source.of(data), partitions, jobs, quick)
+
+
+__all__ = ["options_of", "reproduce", "show_experiments"]

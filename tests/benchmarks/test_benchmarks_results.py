@@ -1,0 +1,52 @@
+"""Results of benchmarks: written, read, compared."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.check import main, regressions
+from benchmarks.record import exponent, machine, read, write
+
+
+def test_rows_are_written_and_those_of_the_same_name_replaced(tmp_path):
+    path = tmp_path / "a.json"
+    write(path, [{"name": "x", "ratio": 1.0}, {"name": "y", "nll": float("nan")}])
+    write(path, [{"name": "x", "ratio": 2.0}])
+    assert read(path) == [{"name": "y", "nll": None}, {"name": "x", "ratio": 2.0}]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "worse"),
+    [
+        ({"ratio": 1.0}, {"ratio": 1.19}, False),
+        ({"ratio": 1.0}, {"ratio": 1.21}, True),
+        ({"nll": 0.2}, {"nll": 0.2009}, False),
+        ({"nll": 0.2}, {"nll": 0.2011}, True),
+        ({"nll": -0.2}, {"nll": -0.1985}, True),
+        ({"nll": None}, {"nll": 3.0}, False),
+        ({"ratio": 1.0}, {"ratio": None}, False),
+    ],
+)
+def test_regressions(old, new, worse):
+    assert bool(regressions([{"name": "r", **old}], [{"name": "r", **new}])) == worse
+    assert regressions([{"name": "other", **old}], [{"name": "r", **new}]) == []
+
+
+def test_the_exit_code(tmp_path, capsys):
+    a, b = tmp_path / "a.json", tmp_path / "b.json"
+    write(a, [{"name": "r", "ratio": 1.0}])
+    write(b, [{"name": "r", "ratio": 1.5}])
+    assert main([str(a), str(a)]) == 0
+    assert main([str(a), str(b)]) == 1
+    assert "r: ratio 1 -> 1.5, more than 20 % worse" in capsys.readouterr().out
+    assert main([str(a)]) == 2
+
+
+def test_exponent_and_machine():
+    assert exponent([1.0, 2.0, 4.0], [3.0, 24.0, 192.0]) == pytest.approx(3.0)
+    assert set(machine()) == {"cores", "ghz", "architecture", "memory_gb"}
