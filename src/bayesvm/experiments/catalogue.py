@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bayesvm.experiments import (
-    chu2003_figures,
+    chu2003_figure1,
+    chu2003_figure4,
+    chu2003_figure5,
     chu2003_table1,
     chu2003_table2,
     chu2003_table3,
@@ -30,9 +32,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     chu2003_table3.EXPERIMENT,
     chu2003_table4.EXPERIMENT,
     chu2003_table5.EXPERIMENT,
-    chu2003_figures.FIGURE1,
-    chu2003_figures.FIGURE4,
-    chu2003_figures.FIGURE5,
+    chu2003_figure1.EXPERIMENT,
+    chu2003_figure4.EXPERIMENT,
+    chu2003_figure5.EXPERIMENT,
     thesis_losses.FIGURES2,
     thesis_processes.FIGURES_PRIOR,
     thesis_processes.FIGURES_POSTERIOR,
