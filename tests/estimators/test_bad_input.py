@@ -161,7 +161,7 @@ def test_a_kernel_that_is_not_positive_definite(data, kernel, optimizer):
         ({"likelihood": "hinge"}, "likelihood: expected 'trigonometric', .* normalised probability, found 'hinge'"),
         ({"likelihood": GaussianNoise()}, "likelihood: expected 'trigonometric', .*, found GaussianNoise"),
         ({"likelihood": 3}, "likelihood: expected 'trigonometric', .*, found 3"),
-        ({"inference": "exact"}, "inference: expected one of 'laplace', 'ep', found 'exact'"),
+        ({"inference": "exact"}, "inference: expected one of 'laplace', 'ep', 'variational', found 'exact'"),
         ({"posterior": "exact"}, "posterior: expected None, 'ep' or the method of inference, 'laplace', found 'exact'"),
         ({"calibrate": "platt"}, "calibrate: expected 'auto', 'loo' or None, found 'platt'"),
         ({"class_weight": "even"}, "The 'class_weight' parameter .* Got 'even'"),

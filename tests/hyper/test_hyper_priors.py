@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from bayesvm.hyper import ByName, Flat, Hyperprior, LogNormal, RelevanceGamma, thesis_prior
+from bayesvm.hyper import ByName, Flat, Hyperprior, LogNormal, RelevanceGamma, RelevanceShares, thesis_prior
 from bayesvm.kernels import Constant, Gaussian, Linear
 from bayesvm.testing import five_point, relative_error
 
@@ -16,6 +16,8 @@ PRIORS = [
     LogNormal(-3.0, 0.4),
     RelevanceGamma(),
     RelevanceGamma(0.1, 3.0),
+    RelevanceShares(),
+    RelevanceShares(0.25),
     ByName({"*lengthscale*": RelevanceGamma(2.0), "likelihood.*": LogNormal(1.0, 0.2)}),
     thesis_prior(),
     thesis_prior(0.1),
@@ -79,6 +81,19 @@ def test_relevance_gamma_is_thesis_3_71(d):
     np.testing.assert_allclose(prior.log_density(theta, ("l",) * d)[0], expected, rtol=1e-12)
 
 
+def test_relevance_shares_are_a_dirichlet_distribution_up_to_the_common_scale():
+    theta, shift = np.array([0.3, -0.4, 1.1]), 0.7
+    shares = np.exp(-2.0 * theta) / np.sum(np.exp(-2.0 * theta))
+    dirichlet, even = stats.dirichlet([0.6] * 3), np.full(3, 1.0 / 3.0)
+    # the density of the logarithms of the shares has the Jacobian prod(shares)
+    expected = dirichlet.logpdf(shares) + np.sum(np.log(shares)) - dirichlet.logpdf(even) - np.sum(np.log(even))
+    prior = RelevanceShares(0.6)
+    np.testing.assert_allclose(prior.log_density(theta, ("l",) * 3)[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(prior.log_density(theta + shift, ("l",) * 3)[0], expected, rtol=1e-12)
+    value, gradient = prior.log_density(np.full(3, shift), ("l",) * 3)
+    np.testing.assert_allclose([value, *gradient], 0.0, atol=1e-14)
+
+
 def test_rules_by_name():
     theta = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
     rules = {"gaussian.lengthscale[1]": LogNormal(1.0), "*lengthscale*": LogNormal(2.0), "constant.*": LogNormal(3.0)}
@@ -131,6 +146,7 @@ def test_thesis_prior_for_a_single_kernel():
         (lambda: LogNormal(0.0, 0.0), "LogNormal: expected std > 0, found 0.0"),
         (lambda: LogNormal(0.0, np.nan), "LogNormal: expected std > 0, found nan"),
         (lambda: RelevanceGamma(-1.0), r"RelevanceGamma: expected shape > 0 and mean > 0, found -1.0 and 1.0"),
+        (lambda: RelevanceShares(0.0), r"RelevanceShares: expected concentration > 0, found 0.0"),
         (lambda: RelevanceGamma(1.0, 0.0), r"RelevanceGamma: expected shape > 0 and mean > 0, found 1.0 and 0.0"),
     ],
 )

@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from bayesvm.estimators.variational_svc import VariationalSVC
 from bayesvm.exceptions import IncompatibleError
+from bayesvm.hyper import ByName, RelevanceShares
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import Logistic, NormalizedHinge
 from bayesvm.testing import check_gradient
@@ -132,6 +133,19 @@ def test_relevances_show_what_is_ignored():
         assert machine.relevance_[2:].max() < 0.1 * machine.relevance_[:2].min()
 
 
+def test_the_hyperprior_of_length_scales():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 3))
+    y = X.sum(axis=1) + 0.5 * rng.normal(size=60) > 0.0
+    explicit = ByName({"*lengthscale[*": RelevanceShares(0.25)})
+    free, held, given = (VariationalSVC(ard=True, n_starts=2, hyperprior=p).fit(X, y) for p in (None, "auto", explicit))
+    assert held.relevance_.max() / held.relevance_.min() < free.relevance_.max() / free.relevance_.min()
+    assert held.log_evidence_ <= free.log_evidence_ + 0.02
+    np.testing.assert_array_equal(held.relevance_, given.relevance_)
+    alike = [VariationalSVC(n_starts=1, hyperprior=p).fit(X, y).log_evidence_ for p in (None, "auto")]
+    assert alike[0] == alike[1]
+
+
 @pytest.mark.parametrize("way", ["mean", "mode"])
 def test_several_classes(way):
     X, y = load_iris(return_X_y=True)
@@ -178,6 +192,7 @@ def test_refusals(moons):
         ({"rank": 2}, "rank: expected None with covariance='full', found 2"),
         ({"predict_with": "median"}, "predict_with: expected 'mean' or 'mode', found 'median'"),
         ({"likelihood": "hinge"}, "likelihood: expected"),
+        ({"hyperprior": "flat"}, "hyperprior: expected None or a bayesvm.hyper.Hyperprior, found 'flat'"),
     ):
         with pytest.raises(ValueError, match=message):
             VariationalSVC(**arguments).fit(X, y)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bayesvm.inference import EP, Exact, Inference, Laplace
+from bayesvm.inference import EP, Exact, Inference, Laplace, Variational
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.solvers import Solver
 
-METHODS: Mapping[str, Callable[[Solver], Inference]] = {"laplace": Laplace, "ep": lambda solver: EP()}
+METHODS: Mapping[str, Callable[[Solver], Inference]] = {
+    "laplace": Laplace,
+    "ep": lambda solver: EP(),
+    "variational": lambda solver: Variational(),
+}
 
 #: Expectation propagation for predictions: run once, and far enough that equal data give equal predictions to many digits.
 #: The weakest sites, which together move a mean by a twentieth of its standard deviation at most, are left out.

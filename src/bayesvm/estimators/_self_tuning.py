@@ -58,8 +58,12 @@ class SelfTuning(BaseEstimator, ABC):
                 raise ValueError(f"{name}: expected an integer of at least {least}, found {value!r}")
         if not (isinstance(self.tol, int | float | np.number) and 0.0 < self.tol < np.inf):
             raise ValueError(f"tol: expected a positive number of nats, found {self.tol!r}")
-        if self.hyperprior is not None and not isinstance(self.hyperprior, Hyperprior):
+        if not isinstance(self._prior(), Hyperprior):
             raise ValueError(f"hyperprior: expected None or a bayesvm.hyper.Hyperprior, found {self.hyperprior!r}")
+
+    def _prior(self) -> Hyperprior:
+        """Return the hyperprior that the constructor arguments ask for."""
+        return Flat() if self.hyperprior is None else self.hyperprior
 
     def _solver(self) -> Solver:
         """Return the solver that finds modes; estimators with an argument ``solver`` let the user choose."""
@@ -113,7 +117,7 @@ class SelfTuning(BaseEstimator, ABC):
         """Fit one machine; with several columns of targets, find the theta that serves them all."""
         inference = self._inference()
         inference.check(likelihood)
-        prior = Flat() if self.hyperprior is None else self.hyperprior
+        prior = self._prior()
         names = list(getattr(self, "feature_names_in_", [])) or None
 
         def fit(kernel: Kernel, given: Sequence[Vector], n_starts: int) -> Machine:

@@ -22,9 +22,10 @@ class GPClassifier(SelfTuningClassifier):
         One length scale per feature in every part of the kernel that can have it.
     likelihood : str or likelihood
         "logistic", "probit", or any other normalised likelihood of labels.
-    inference : {"laplace", "ep"}
-        Laplace's method or expectation propagation, for the evidence and, unless ``posterior`` says otherwise, for predictions.
-    posterior : {None, "ep", "laplace"}
+    inference : {"laplace", "ep", "variational"}
+        Laplace's method, expectation propagation or the variational bound, for the evidence and, unless ``posterior`` says
+        otherwise, for predictions.
+    posterior : {None, "ep", "laplace", "variational"}
         Where predictions come from: None, the method of ``inference``; "ep": expectation propagation, run once at the end.
     calibrate : {None, "auto", "loo"}
         Correction of the log odds on leave-one-out predictions; see :class:`~bayesvm.BayesianSVC`.
@@ -100,10 +101,11 @@ class GPRegressor(SelfTuningRegressor):
     ard : bool
         One length scale per feature in every part of the kernel that can have it.
     likelihood : str or likelihood
-        "gaussian-noise", or noise with heavier tails: "laplace" (needs ``inference="ep"``), "huber", "soft-insensitive",
+        "gaussian-noise", or noise with heavier tails: "laplace" (needs ``inference="ep"`` or "variational"), "huber", "soft-insensitive",
         "smooth-insensitive", or an object of :mod:`bayesvm.likelihoods` with parameters in the user's units.
-    inference : {"laplace", "ep"}
-        Laplace's method or expectation propagation. Gaussian noise is always treated exactly, Thesis (1.28).
+    inference : {"laplace", "ep", "variational"}
+        Laplace's method, expectation propagation or the variational bound. Gaussian noise is always treated exactly,
+        Thesis (1.28).
     calibrate : {None, "auto", "loo"}
         Correction of the predictive scale on leave-one-out predictions; see :class:`~bayesvm.BayesianSVR`.
     share_hyperparameters : bool

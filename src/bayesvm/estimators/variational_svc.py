@@ -12,6 +12,7 @@ from bayesvm.estimators._classifier import SelfTuningClassifier
 from bayesvm.estimators._machine import Machine
 from bayesvm.estimators._mode import find_mode
 from bayesvm.exceptions import ConvergenceWarning
+from bayesvm.hyper import ByName, Flat, Hyperprior, RelevanceShares
 from bayesvm.inference import Inference, Variational, VariationalEvidence
 from bayesvm.inference.factor_analysed import FactorAnalysed
 from bayesvm.inference.variational import SAME
@@ -24,6 +25,9 @@ from bayesvm.typing import Indices, Matrix, Vector
 FLAT = 1e6
 #: Inner starts that are compared at the learnt hyperparameters if the loss is not convex.
 FINAL_STARTS = 5
+
+#: Hyperprior of length scales of single features; a feature whose relevance falls to a hundredth costs about one nat.
+SHARES = ByName({"*lengthscale[*": RelevanceShares(0.25)})
 
 
 class VariationalSVC(SelfTuningClassifier):
@@ -57,7 +61,10 @@ class VariationalSVC(SelfTuningClassifier):
         10^6, in the support vector machine a true bias. The default kernel then has no constant of its own.
     calibrate : {None, "auto", "loo"}
         Correction of averaged log odds on leave-one-out predictions; see :class:`~bayesvm.BayesianSVC`.
-    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, tol, max_iter, verbose
+    hyperprior : Hyperprior, "auto" or None
+        Density of the hyperparameters. "auto": with ``ard=True``, :class:`~bayesvm.hyper.RelevanceShares` with concentration 1/4
+        for the length scales of the features; flat otherwise. None: flat, as in the paper.
+    optimizer, n_starts, standardize, class_weight, class_prior, n_jobs, random_state, tol, max_iter, verbose
         As in :class:`~bayesvm.BayesianSVC`.
 
     Attributes
@@ -112,7 +119,7 @@ class VariationalSVC(SelfTuningClassifier):
         calibrate: str | None = None,
         optimizer: str | None = "lbfgs",
         n_starts: int = 4,
-        hyperprior: Any = None,
+        hyperprior: Any = "auto",
         standardize: bool = True,
         class_weight: Any = None,
         class_prior: Any = None,
@@ -163,6 +170,12 @@ class VariationalSVC(SelfTuningClassifier):
 
     def _likelihood(self) -> Classification:
         return NormalizedHinge().fix("C") if self.likelihood == "svc" else super()._likelihood()
+
+    def _prior(self) -> Hyperprior:
+        automatic = isinstance(self.hyperprior, str) and self.hyperprior == "auto"
+        if not automatic:
+            return super()._prior()
+        return SHARES if self.ard else Flat()
 
     def _inference(self) -> Inference:
         return Variational() if self.covariance == "full" else FactorAnalysed(int(self.rank or 0))

@@ -3,7 +3,7 @@
 from bayesvm.hyper.ascent import ClimbStatus
 from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord, Tick
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
-from bayesvm.hyper.priors import ByName, Flat, Hyperprior, LogNormal, RelevanceGamma, thesis_prior
+from bayesvm.hyper.priors import ByName, Flat, Hyperprior, LogNormal, RelevanceGamma, RelevanceShares, thesis_prior
 from bayesvm.hyper.settle import maximize_evidence
 from bayesvm.hyper.shared import SharedObjective
 from bayesvm.hyper.starts import regression_starting_points, starting_points
@@ -20,6 +20,7 @@ __all__ = [
     "Maximizer",
     "Maximum",
     "RelevanceGamma",
+    "RelevanceShares",
     "SharedObjective",
     "StartRecord",
     "Tick",

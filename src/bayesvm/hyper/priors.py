@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from bayesvm.typing import Vector
 
@@ -97,6 +97,38 @@ class RelevanceGamma(Hyperprior):
 
 
 @dataclasses.dataclass(frozen=True)
+class RelevanceShares(Hyperprior):
+    r"""Symmetric Dirichlet prior of how the relevances :math:`\kappa = 1/\text{lengthscale}^2` divide among the features.
+
+    .. math:: P(\theta) \propto \prod_{i=1}^d (d\, s_i)^a, \qquad s_i = \kappa_i \Big/ \sum_j \kappa_j .
+
+    The common scale of the length scales is left free (flat in its logarithm), and equal length scales have density one. Near
+    them :math:`\ln\kappa_i` has the standard deviation :math:`1/\sqrt a`; a feature whose relevance is divided by r costs about
+    :math:`a \ln r` nats, so features can be switched off if the evidence asks for it. With a = 1 all divisions are equally probable.
+
+    Parameters
+    ----------
+    concentration : float
+        a; zero would be flat, large values tie the length scales.
+    """
+
+    concentration: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.concentration > 0.0:
+            raise ValueError(f"RelevanceShares: expected concentration > 0, found {self.concentration}")
+
+    def log_density(self, theta: Vector, names: Sequence[str]) -> tuple[float, Vector]:
+        """Return the logarithm and its gradient for entries that are all logarithms of length scales."""
+        if theta.size == 0:
+            return 0.0, np.zeros(0)
+        log_shares = -2.0 * theta - logsumexp(-2.0 * theta)
+        excess = theta.size * np.exp(log_shares) - 1.0
+        value = self.concentration * np.sum(log_shares + np.log(theta.size))
+        return float(value), 2.0 * self.concentration * excess
+
+
+@dataclasses.dataclass(frozen=True)
 class ByName(Hyperprior):
     """Different hyperpriors for different parameters.
 
@@ -144,4 +176,4 @@ def thesis_prior(shape: float = 1.0) -> ByName:
     )
 
 
-__all__ = ["ByName", "Flat", "Hyperprior", "LogNormal", "RelevanceGamma", "thesis_prior"]
+__all__ = ["ByName", "Flat", "Hyperprior", "LogNormal", "RelevanceGamma", "RelevanceShares", "thesis_prior"]
