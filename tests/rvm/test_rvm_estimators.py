@@ -23,7 +23,12 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@parametrize_with_checks([RelevanceVectorClassifier(Gaussian(), optimizer=None), RelevanceVectorRegressor(n_starts=1)])
+@parametrize_with_checks(
+    [
+        RelevanceVectorClassifier(Gaussian(), optimizer=None),
+        RelevanceVectorRegressor(Gaussian(1.0, 3.0), optimizer=None),
+    ]
+)
 def test_scikit_learn_contract_in_short(estimator, check):
     check(estimator)
 
@@ -51,6 +56,19 @@ def test_units_of_the_targets_do_not_matter():
     b = RelevanceVectorRegressor(n_starts=1).fit(X, 1e3 * y - 50.0)
     np.testing.assert_allclose(b.predict(X), 1e3 * a.predict(X) - 50.0, rtol=1e-5, atol=1e-3)
     assert b.log_marginal_likelihood_ == pytest.approx(a.log_marginal_likelihood_ - 60 * np.log(1e3), abs=1e-3)
+
+
+def test_separable_classes_do_not_make_the_machine_timid():
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    T, t = make_moons(500, noise=0.2, random_state=9)
+    machine = RelevanceVectorClassifier(n_starts=1).fit(X, y)
+    assert np.mean(-machine.predict_log_proba(T)[np.arange(500), t]) < 0.25
+
+
+def test_exact_linear_targets():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    machine = RelevanceVectorRegressor(n_starts=1).fit(X, X[:, 0])
+    assert machine.score(X, X[:, 0]) > 0.999
 
 
 def test_standard_deviation_contains_the_noise():

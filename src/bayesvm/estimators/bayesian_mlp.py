@@ -73,7 +73,7 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
     ard : bool
         Whether the weights of every input have a precision of their own, Thesis (3.33); otherwise one for all inputs.
     n_starts : int
-        Random starts per number of hidden units.
+        Random starts per number of hidden units, with weak and strong decays in turn.
     random_state : int, Generator or RandomState, optional
         Seed of the starts.
     tol : float
@@ -120,9 +120,9 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
         hidden: Any = (2, 4, 8, 16),
         *,
         ard: bool = True,
-        n_starts: int = 3,
+        n_starts: int = 4,
         random_state: Any = None,
-        tol: float = 0.05,
+        tol: float = 0.01,
         max_iter: int = 200,
     ) -> None:
         self.hidden = hidden
@@ -239,9 +239,9 @@ class BayesianMLPClassifier(ClassifierMixin, _BayesianMLP):
         hidden: Any = (2, 4, 8),
         *,
         ard: bool = True,
-        n_starts: int = 3,
+        n_starts: int = 4,
         random_state: Any = None,
-        tol: float = 0.05,
+        tol: float = 0.01,
         max_iter: int = 200,
     ) -> None:
         self.hidden = hidden

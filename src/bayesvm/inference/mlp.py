@@ -32,9 +32,9 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 #: Precisions stay within this range.
 LEAST, MOST = 1e-6, 1e10
-#: Precisions of the first cycle: weak, so that the first mode is that of a flexible network. From a stiff one, whose hidden units are
-#: nearly linear, re-estimation ends at a linear function, another optimum of the evidence.
-FIRST = 0.05
+#: Precisions of the first cycle, in turn. From weak ones the first mode is that of a flexible network, which may fit noise; from strong
+#: ones its hidden units are nearly linear, which may be where it ends. Which of the two optima is better the evidence tells.
+FIRST = (0.05, 30.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,12 +170,18 @@ class NetworkTrainer:
         Largest number of L-BFGS steps per cycle.
     """
 
-    tol: float = 0.05
+    tol: float = 0.01
     max_cycles: int = 100
     steps: int = 200
 
     def train(
-        self, network: Network, X: Matrix, Y: Matrix, likelihood: Likelihood, rng: np.random.Generator
+        self,
+        network: Network,
+        X: Matrix,
+        Y: Matrix,
+        likelihood: Likelihood,
+        rng: np.random.Generator,
+        first: float = FIRST[0],
     ) -> TrainedNetwork:
         """Train one network from a random start.
 
@@ -189,10 +195,12 @@ class NetworkTrainer:
             Of every output. If it has a noise variance (a quadratic loss), that is re-estimated for each.
         rng : numpy Generator
             For the start.
+        first : float
+            Precision of all weights in the first cycle.
         """
         groups = network.groups()
         counts = np.bincount(groups).astype(float)
-        kappa = np.full(counts.size, FIRST)
+        kappa = np.full(counts.size, first)
         likelihoods = (likelihood,) * network.outputs
         w, last = network.start(rng), -np.inf
         for cycle in range(1, self.max_cycles + 1):
@@ -284,7 +292,7 @@ def best_network(
     best: list[TrainedNetwork] = []
     for hidden in sizes:
         network = Network(X.shape[1], hidden, Y.shape[1], ard)
-        tried = [trainer.train(network, X, Y, likelihood, rng) for _ in range(n_starts)]
+        tried = [trainer.train(network, X, Y, likelihood, rng, FIRST[i % len(FIRST)]) for i in range(n_starts)]
         best.append(max(tried, key=lambda t: t.log_evidence))
         if best[-1].log_evidence < max(t.log_evidence for t in best) - 5.0:
             break

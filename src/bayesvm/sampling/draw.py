@@ -14,6 +14,7 @@ from bayesvm.estimators._self_tuning import SelfTuning, generator
 from bayesvm.estimators.committee import Committee
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.hyper import EvidenceObjective, Flat, Hyperprior, thesis_prior
+from bayesvm.hyper.shared import SharedObjective
 from bayesvm.sampling.diagnostics import Diagnostics, diagnose
 from bayesvm.sampling.ensemble import ensemble
 from bayesvm.sampling.extra import required
@@ -123,7 +124,7 @@ def sample_theta(
     if method not in ("auto", "nuts", "ensemble"):
         raise ValueError(f"method: expected 'auto', 'nuts' or 'ensemble', found {method!r}")
     machines = getattr(estimator, "_machines", None) if isinstance(estimator, SelfTuning) else None
-    if machines is None or not all(type(m.objective) is EvidenceObjective for m in machines):
+    if machines is None or not all(_samples(m.objective) for m in machines):
         raise TypeError(
             "sample_theta: expected a fitted machine with a Gaussian process posterior and an evidence of its own per "
             f"machine, found {type(estimator).__name__}"
@@ -149,6 +150,11 @@ def sample_theta(
             f"sample_theta: the chains have not mixed: {'; '.join(trouble)}", ConvergenceWarning, stacklevel=2
         )
     return ThetaSamples(estimator, data, found, chosen, time.perf_counter() - began)
+
+
+def _samples(objective: Any) -> bool:
+    """Whether an objective is a density of all hyperparameters of one machine."""
+    return isinstance(objective, EvidenceObjective) and not isinstance(objective, SharedObjective)
 
 
 def _draw(

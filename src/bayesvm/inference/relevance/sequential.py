@@ -22,6 +22,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
 from bayesvm.inference.relevance.problem import RelevanceProblem, State, basis_cotangent
@@ -253,25 +254,24 @@ def _pruned(problem: RelevanceProblem, state: State) -> State:
 def _converged(problem: RelevanceProblem, state: State) -> State:
     """Return the state with all active precisions and the likelihood's parameters at their joint optimum.
 
-    Newton's method to the last digits, so that equal data in another order, form or unit give the same machine. As long as a
-    model of the Hessian halves the gradient it takes the place of the exact one. A function whose precision is on its way to
-    infinity is deleted as soon as that does not cost evidence: no digits are lost by following it.
+    Newton's method to the last digits, so that equal data in another order, form or unit give the same machine. The Hessian is a
+    model of it plus a correction, which is zero as long as steps halve the gradient, and else what the exact Hessian adds to the
+    model. A function whose precision is on its way to infinity is deleted as soon as that does not cost evidence.
     """
-    state, exact, last = _pruned(problem, state), False, np.inf
+    state, correction, last = _pruned(problem, state), None, np.inf
     for _ in range(NEWTON):
-        x = np.concatenate([state.log_precision, state.phi])
-        low, high = _bounds(problem, state).T
-        free = ~((x <= low) & (state.gradient < 0.0) | (x >= high) & (state.gradient > 0.0))
+        free = _free(problem, state)
         size = float(np.max(np.abs(state.gradient[free]), initial=0.0))
-        if size < SMALL:
-            break
         slow = size > 0.5 * last
-        if slow and exact and size < ROUNDING:
+        if size < SMALL or (slow and size < ROUNDING and correction is not None):
             break
-        exact = exact or slow
-        new = _newton(problem, state, free, exact=exact)
-        if new is None and not exact:
-            exact, new = True, _newton(problem, state, free, exact=True)
+        model = problem.hessian_model(state)
+        if slow or (correction is not None and correction.shape != model.shape):
+            correction = problem.hessian(state) - model if slow else None
+        new = _newton(problem, state, free, model if correction is None else model + correction)
+        if new is None and not slow:
+            correction = problem.hessian(state) - model
+            new = _newton(problem, state, free, model + correction)
         if new is None:
             break
         state, last = _pruned(problem, new), size
@@ -282,10 +282,16 @@ def _bounds(problem: RelevanceProblem, state: State) -> Matrix:
     return np.concatenate([problem.log_bounds(state.active), problem.phi_bounds])
 
 
-def _newton(problem: RelevanceProblem, state: State, free: Vector, *, exact: bool) -> State | None:
+def _free(problem: RelevanceProblem, state: State) -> NDArray[np.bool_]:
+    """Return which logarithms can move uphill: not those at a bound beyond which the evidence would rise."""
+    x, (low, high) = np.concatenate([state.log_precision, state.phi]), _bounds(problem, state).T
+    return ~((x <= low) & (state.gradient < 0.0) | (x >= high) & (state.gradient > 0.0))
+
+
+def _newton(problem: RelevanceProblem, state: State, free: NDArray[np.bool_], H: Matrix) -> State | None:
     """Return the state after one step uphill in the free logarithms; None if no step raises the evidence."""
-    H = (problem.hessian if exact else problem.hessian_model)(state)[np.ix_(free, free)]
-    values, vectors = symmetric_eigen(0.5 * (H + H.T))
+    part = H[np.ix_(free, free)]
+    values, vectors = symmetric_eigen(0.5 * (part + part.T))
     step = np.zeros(free.size)
     step[free] = vectors @ ((state.gradient[free] @ vectors) / np.maximum(np.abs(values), FLAT))
     step /= max(1.0, float(np.max(np.abs(step))) / STRIDE)
