@@ -107,13 +107,12 @@ def learn_relevance(
     """
     if optimize and objective.theta0.size:
         maximum = maximizer.maximize(objective, starts)
+        followed, afresh = objective.evaluate(maximum.theta, maximum.latent), objective.evaluate(maximum.theta)
+        final = afresh if afresh.value > followed.value else followed
     else:
-        value = objective.evaluate(starts[0])
-        record = StartRecord(starts[0], starts[0], value.value, 1, ClimbStatus.CONVERGED, 0.0)
-        maximum = Maximum(starts[0], value.value, value.evidence.latent, ClimbStatus.CONVERGED, (record,))
-    followed = objective.evaluate(maximum.theta, maximum.latent)
-    afresh = objective.evaluate(maximum.theta)
-    final = afresh if afresh.value > followed.value else followed
+        final = objective.evaluate(starts[0])
+        record = StartRecord(starts[0], starts[0], final.value, 1, ClimbStatus.CONVERGED, 0.0)
+        maximum = Maximum(starts[0], final.value, final.evidence.latent, ClimbStatus.CONVERGED, (record,))
     found, bare = final.relevance, dataclasses.replace(objective, X=objective.X.forget())
     has_intercept = bool(objective.bias and found.active.size and found.active[0] == 0)
     support = found.active[int(has_intercept) :] - int(objective.bias)

@@ -23,6 +23,8 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 #: Length scales of the first starts, relative to the typical distance of two rows.
 RELATIVE_SCALES = (0.35, 0.8, 0.18, 1.6)
+#: Least noise variance, relative to the variance of the targets.
+LEAST_NOISE = 1e-6
 
 
 def _distinct(X: Inputs) -> int:
@@ -294,7 +296,8 @@ class RelevanceVectorRegressor(_RelevanceVectors, SelfTuningRegressor):
     calibrate = None
 
     def _likelihood(self) -> Regression:
-        return GaussianNoise(0.01)  # where the search begins: a tenth of the standard deviation of the targets
+        # the search begins at a tenth of the standard deviation of the targets; below a thousandth rounding takes over
+        return GaussianNoise(0.01).bounded(variance=(LEAST_NOISE, 1e2))
 
     def _refined(self, machine: Any) -> Any:
         return machine

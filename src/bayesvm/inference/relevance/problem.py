@@ -111,6 +111,13 @@ def alignment(cross: Matrix, norm: Vector, active: Indices) -> Vector:
     return np.asarray(np.max(cosines, axis=0, initial=0.0))
 
 
+def least_logs(basis: Matrix, spread: float) -> Vector:
+    """Return the logarithms of the precisions at which the share of each function in f has the prior deviation ``spread``, where largest."""
+    tiny = np.finfo(float).tiny
+    logs = np.log(np.maximum(np.max(np.square(basis), axis=0), tiny)) - 2.0 * np.log(max(spread, np.sqrt(tiny)))
+    return np.asarray(np.clip(logs, -WIDEST, WIDEST))
+
+
 class RelevanceProblem(ABC):
     """Basis functions, targets and a likelihood: what can be asked about any choice of active functions."""
 
@@ -118,6 +125,8 @@ class RelevanceProblem(ABC):
     basis: Matrix
     #: Effective number of samples.
     size: float
+    #: Least logarithms of the precisions, shape (k,).
+    least: Vector
 
     @abstractmethod
     def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> State:
@@ -133,7 +142,7 @@ class RelevanceProblem(ABC):
 
     def log_bounds(self, active: Indices) -> Matrix:
         """Return the bounds of the logarithms of the active functions' precisions, one row (low, high) each."""
-        return np.tile([-WIDEST, WIDEST], (active.size, 1))
+        return np.column_stack([self.least[active], np.full(active.size, WIDEST)])
 
     @property
     @abstractmethod
@@ -182,4 +191,4 @@ def basis_cotangent(problem: RelevanceProblem, state: State) -> Matrix:
     return np.asarray(G / root)
 
 
-__all__ = ["RelevanceProblem", "Scores", "State", "alignment", "basis_cotangent"]
+__all__ = ["RelevanceProblem", "Scores", "State", "alignment", "basis_cotangent", "least_logs"]

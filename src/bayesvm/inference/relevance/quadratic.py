@@ -12,11 +12,15 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.inference.relevance.problem import RelevanceProblem, Scores, State, alignment
+from bayesvm.inference.relevance.problem import RelevanceProblem, Scores, State, alignment, least_logs
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import cholesky
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
+
+#: Largest prior standard deviation of one function's share of f, in units of the targets' size. Inner products square the condition of the
+#: basis: weights that cancel one another beyond this leave no digits.
+SPREAD = 300.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +56,7 @@ class QuadraticProblem(RelevanceProblem):
         self.size = 2.0 * float(np.max(rates, initial=0.5))
         self._b = -(origin.gradient @ basis)
         self._norm = np.einsum("nk,nk,n->k", basis, basis, self._w)
+        self.least = least_logs(basis, SPREAD * float(np.sqrt(np.mean(y**2))))
         self._place: dict[int, int] = {}
         self._cross = np.empty((16, basis.shape[1]))
         self._known: tuple[bytes, _Factor] | None = None

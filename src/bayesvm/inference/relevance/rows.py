@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesvm.inference.relevance.problem import WIDEST, RelevanceProblem, Scores, State, alignment
+from bayesvm.inference.relevance.problem import RelevanceProblem, Scores, State, alignment, least_logs
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status
@@ -39,16 +39,12 @@ class RowsProblem(RelevanceProblem):
         self.size = float(y.size)
         self._y, self._likelihood, self._tol, self._max_iter = y, likelihood, tol, max_iter
         self._squares = np.square(basis)
-        self._least = np.log(np.maximum(np.max(self._squares, axis=0), np.finfo(float).tiny)) - 2.0 * np.log(SPREAD)
+        self.least = least_logs(basis, SPREAD)
 
     @property
     def phi_bounds(self) -> Matrix:
         """Return the bounds of the likelihood's free parameters."""
         return self._likelihood.bounds.reshape(-1, 2)
-
-    def log_bounds(self, active: Indices) -> Matrix:
-        """Return the bounds of the logarithms of the precisions: no function spreads by more than ``SPREAD`` beforehand."""
-        return np.column_stack([np.clip(self._least[active], -WIDEST, WIDEST), np.full(active.size, WIDEST)])
 
     def derivatives(self, state: State) -> Derivatives:
         """Return the derivatives of the loss at the mode."""
@@ -117,7 +113,7 @@ class RowsProblem(RelevanceProblem):
 
 def _factor(psi: Matrix, curvature: Vector) -> Cholesky:
     H = psi.T @ (curvature[:, None] * psi)
-    H[np.diag_indices_from(H)] += 1.0
+    H.flat[:: psi.shape[1] + 1] += 1.0
     return cholesky(H, overwrite=True, what="the Hessian of the weights")
 
 
