@@ -285,7 +285,7 @@ def _bounds(problem: RelevanceProblem, state: State) -> Matrix:
 def _free(problem: RelevanceProblem, state: State) -> NDArray[np.bool_]:
     """Return which logarithms can move uphill: not those at a bound beyond which the evidence would rise."""
     x, (low, high) = np.concatenate([state.log_precision, state.phi]), _bounds(problem, state).T
-    return ~((x <= low) & (state.gradient < 0.0) | (x >= high) & (state.gradient > 0.0))
+    return np.asarray(~((x <= low) & (state.gradient < 0.0) | (x >= high) & (state.gradient > 0.0)))
 
 
 def _newton(problem: RelevanceProblem, state: State, free: NDArray[np.bool_], H: Matrix) -> State | None:
