@@ -40,6 +40,7 @@ _NAMES = {
 #: Public submodules.
 _MODULES = (
     "datasets",
+    "distributed",
     "hyper",
     "inference",
     "kernels",

@@ -203,6 +203,11 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
         self.noise_std_ = self._shaped(np.sqrt([[noise.noise_variance for noise in likelihoods]]))[0]
         self.relevance_per_output_ = self.relevance_per_class_
         del self.relevance_per_class_
+        self._score_outliers(X, Y)
+
+    def _score_outliers(self, X: Any, Y: Matrix) -> None:
+        """Set how surprising each training target is under the noise model alone."""
+        likelihoods = [self.likelihood_] if len(self._machines) == 1 else self.likelihood_
         residual = Y - self._targets.outer(self._means(self._standardizer.inputs(X)))
         tails = [noise.log_survival(np.abs(residual[:, k])) for k, noise in enumerate(likelihoods)]
         self.outlier_score_ = self._shaped(-np.column_stack(tails) - np.log(2.0))

@@ -122,18 +122,28 @@ class SelfTuning(BaseEstimator, ABC):
 
         def fit(kernel: Kernel, given: Sequence[Vector], n_starts: int) -> Machine:
             kernel = kernel.bind(X.n_features, names)
-            if not kernel.always_positive:
-                cholesky(kernel.gram(X), jitter=True, what=f"the Gram matrix of {kernel!r}")
             starts = self._starts(kernel, likelihood, X, given, n_starts)
-            kind = EvidenceObjective if y.ndim == 1 else SharedObjective
-            objective = kind(kernel, likelihood, inference, X, y, prior)
-            return learn(objective, starts, maximizer, optimize=self.optimizer is not None)
+            objective = self._objective(kernel, likelihood, inference, X, y, prior)
+            return self._learnt(objective, starts, maximizer)
 
         if isinstance(self.kernel, str):
             return choose_kernel(fit, self._default_kernel(y), X.n_features, self.n_starts)
         kernel = self._kernel(y).bind(X.n_features, names)
         own = np.concatenate([kernel.theta, likelihood.theta])
         return fit(kernel, [] if self.kernel is None else [own], self.n_starts)
+
+    def _objective(
+        self, kernel: Kernel, likelihood: Likelihood, inference: Inference, X: Inputs, y: Vector, prior: Hyperprior
+    ) -> EvidenceObjective:
+        """Return the evidence as a function of theta, after a check that the kernel is one."""
+        if not kernel.always_positive:
+            cholesky(kernel.gram(X), jitter=True, what=f"the Gram matrix of {kernel!r}")
+        kind = EvidenceObjective if y.ndim == 1 else SharedObjective
+        return kind(kernel, likelihood, inference, X, y, prior)
+
+    def _learnt(self, objective: EvidenceObjective, starts: Sequence[Vector], maximizer: Maximizer) -> Machine:
+        """Return the machine with the highest evidence that the starts lead to."""
+        return learn(objective, starts, maximizer, optimize=self.optimizer is not None)
 
     def _refined(self, machine: Machine) -> Machine:
         """Return the machine as predictions use it; a hook for another posterior at the same hyperparameters."""

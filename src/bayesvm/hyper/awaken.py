@@ -67,19 +67,18 @@ def _promising(objective: EvidenceObjective, here: Evaluation) -> list[Vector]:
     relevance = kernel.relevance(objective.X.n_features)
     if relevance is None:
         return []
-    inputs = objective.X.take(here.evidence.rows)
-    K = kernel.gram(inputs)
+    asleep = np.flatnonzero(relevance < ASLEEP * np.max(relevance))
+    if not asleep.size:
+        return []
     low, high = objective.bounds.T
+    woken = [kernel.with_relevance(int(feature), level).theta for level in LEVELS for feature in asleep]
+    thetas = [np.clip(np.concatenate([theta, likelihood.theta]), low, high) for theta in woken]
+    gains = objective.gains(here, thetas)
     chosen = []
-    for level in LEVELS:
-        scored = []
-        for feature in np.flatnonzero(relevance < ASLEEP * np.max(relevance)):
-            woken = kernel.with_relevance(int(feature), level)
-            theta = np.clip(np.concatenate([woken.theta, likelihood.theta]), low, high)
-            gain = float(np.sum(here.evidence.dK * (objective.model(theta)[0].gram(inputs) - K)))
-            scored.append((gain, theta))
-        chosen += sorted(scored, key=lambda pair: -pair[0])[:TRIALS]
-    return [theta for _, theta in chosen]
+    for k in range(len(LEVELS)):
+        level = range(k * asleep.size, (k + 1) * asleep.size)
+        chosen += sorted(level, key=lambda i: -gains[i])[:TRIALS]
+    return [thetas[i] for i in chosen]
 
 
 __all__ = ["awaken"]

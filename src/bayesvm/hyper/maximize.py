@@ -260,7 +260,7 @@ def climb_round(objective: Objective, run: Run, options: Maximizer, best: Best) 
     def evaluate(theta: Vector, latent: Vector | None) -> Point:
         nonlocal spent
         spent += 1
-        point = _evaluate(objective, theta, latent)
+        point = evaluate_point(objective, theta, latent)
         top = best.offer(run.index, point, spent)
         if options.callback is not None:
             options.callback(Tick(run.index, spent, theta, point.value, top))
@@ -275,7 +275,7 @@ def climb_round(objective: Objective, run: Run, options: Maximizer, best: Best) 
     return Run(run.index, run.start, climb, spent, run.seconds + time.perf_counter() - began)
 
 
-def _evaluate(objective: Objective, theta: Vector, latent: Vector | None) -> Point:
+def evaluate_point(objective: Objective, theta: Vector, latent: Vector | None) -> Point:
     """Evaluate the objective; where it cannot be computed is a place to turn back from, not the end."""
     try:
         result = objective.evaluate(theta, latent)
@@ -284,7 +284,7 @@ def _evaluate(objective: Objective, theta: Vector, latent: Vector | None) -> Poi
         return Point(theta, -np.inf, np.zeros_like(theta), None, str(error))
     status = result.evidence.status
     if status is Status.MAX_ITER and latent is None:  # a cold start may take longer: once more, from where it stopped
-        return _evaluate(objective, theta, result.evidence.latent)
+        return evaluate_point(objective, theta, result.evidence.latent)
     if status is Status.MAX_ITER:  # far from the mode the value means nothing, and may be far too high
         logger.info("evidence not computable at theta = %s: solver %s", np.round(theta, 3), status.value)
         return Point(theta, -np.inf, np.zeros_like(theta), None, status.value)
@@ -314,4 +314,4 @@ def thinned_out(runs: list[Run], before: list[Run], tol: float) -> list[Run]:
     return result
 
 
-__all__ = ["Evaluated", "Maximizer", "Maximum", "Objective", "StartRecord", "Tick"]
+__all__ = ["Evaluated", "Maximizer", "Maximum", "Objective", "StartRecord", "Tick", "evaluate_point"]

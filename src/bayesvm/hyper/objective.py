@@ -3,6 +3,8 @@ r"""The evidence as a function of :math:`\theta`: the one object that maximisers
 from __future__ import annotations
 
 import dataclasses
+import sys
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -60,6 +62,10 @@ class EvidenceObjective:
     y: Vector
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
 
+    def __sizeof__(self) -> int:
+        """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
+        return object.__sizeof__(self) + sys.getsizeof(self.X) + sys.getsizeof(self.y)
+
     @property
     def theta0(self) -> Vector:
         """Parameters of the given kernel and likelihood."""
@@ -95,6 +101,15 @@ class EvidenceObjective:
         gradient = np.concatenate([kernel.pullback(inputs, evidence.dK), evidence.dphi])
         log_prior, prior_gradient = self.prior.log_density(theta, self.names)
         return Evaluation(theta, evidence.value + log_prior, gradient + prior_gradient, posterior, evidence)
+
+    def gains(self, here: Evaluation, thetas: Sequence[Vector]) -> list[float]:
+        r"""Return by how much the evidence would change between ``here`` and each theta, to first order in the Gram matrix.
+
+        That is :math:`\langle \partial \ln Z / \partial K, K(\theta') - K(\theta) \rangle`, without an inference.
+        """
+        inputs = self.X.take(here.evidence.rows)
+        K = self.model(here.theta)[0].gram(inputs)
+        return [float(np.sum(here.evidence.dK * (self.model(theta)[0].gram(inputs) - K))) for theta in thetas]
 
 
 __all__ = ["Evaluation", "EvidenceObjective"]

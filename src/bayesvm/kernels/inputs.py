@@ -33,7 +33,7 @@ class Inputs:
         For the result of :meth:`take`, the row numbers in the original object; None for an original.
     """
 
-    __slots__ = ("X", "_centre", "_derived", "_distances", "rows")
+    __slots__ = ("X", "__weakref__", "_centre", "_derived", "_distances", "rows")
 
     X: Any
     rows: Indices | None
@@ -60,6 +60,11 @@ class Inputs:
 
     def __repr__(self) -> str:
         return f"Inputs({len(self)} rows, {self.n_features} columns{', sparse' if self.is_sparse else ''})"
+
+    def __sizeof__(self) -> int:
+        """Return the size with the data: what decides whether a task's argument is sent to workers once or with every task."""
+        parts = (self.X.data, self.X.indices, self.X.indptr) if self.is_sparse else (self.X,)
+        return object.__sizeof__(self) + sum(int(part.nbytes) for part in parts)
 
     def __getstate__(self) -> tuple[Any, Indices | None]:
         return self.X, self.rows  # caches stay behind

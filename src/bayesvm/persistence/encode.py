@@ -95,7 +95,7 @@ class Encoder:
         if isinstance(value, Inputs):
             return {"X": value.X, "rows": value.rows}
         if isinstance(value, BaseEstimator):
-            return dict(vars(value))
+            return dict(value.__stored__() if hasattr(value, "__stored__") else vars(value))
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
     def _name(self, value: Any, where: str) -> str:

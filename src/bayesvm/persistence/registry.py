@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator
 from bayesvm.kernels.inputs import Inputs
 
 #: Packages whose classes may be stored.
-LAYERS = ("kernels", "likelihoods", "linalg", "solvers", "inference", "hyper", "estimators", "tables")
+LAYERS = ("kernels", "likelihoods", "linalg", "solvers", "inference", "hyper", "estimators", "tables", "distributed")
 
 #: Old name -> present name.
 RENAMED: Mapping[str, str] = {}

@@ -1,0 +1,214 @@
+"""Where tasks run: in threads of this process, or on the workers of a Dask cluster.
+
+Both engines take a function with arguments, some of which may be *handles* of earlier tasks (also inside lists), and return a
+handle. Data stay where they were computed until they are gathered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import joblib
+from threadpoolctl import threadpool_limits
+
+from bayesvm.distributed.latents import LatentStore, LocalLatents, WorkerLatents
+
+#: How many results one summing task takes.
+FAN_IN = 16
+#: Environment of workers: matrices of a block are taken from memory that the process keeps. Dask's own setting returns it to
+#: the system after every use, and getting it back costs as much time as the work.
+ENVIRONMENT = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
+
+
+class Engine(ABC):
+    """Runs tasks and keeps their results."""
+
+    #: Whether results live on other machines or in other processes, and should stay there.
+    remote: bool = False
+
+    @abstractmethod
+    def submit(self, function: Callable[..., Any], *args: Any, name: str, home: int | None = None) -> Any:
+        """Start a task as soon as the handles among its arguments are there; return its handle.
+
+        Tasks with the same ``home`` run on the same worker as long as it lives; consecutive homes are on different workers.
+        """
+
+    @abstractmethod
+    def gather(self, handles: Sequence[Any]) -> list[Any]:
+        """Return the results of tasks, in order; an exception in a task is raised here."""
+
+    @abstractmethod
+    def latents(self) -> LatentStore:
+        """Return a place for warm starts on the side of the workers."""
+
+    @abstractmethod
+    def report(self, event: dict[str, Any]) -> None:
+        """Tell the outside world about an evaluation."""
+
+    def put(self, value: Any, name: str) -> Any:
+        """Return a handle of a value that is here."""
+        return self.submit(_same, value, name=name)
+
+    def tree(self, add: Callable[[Sequence[Any]], Any], handles: Sequence[Any], name: str) -> Any:
+        """Return the handle of the sum of results, added up in a fixed order, ``FAN_IN`` at a time."""
+        level = list(handles)
+        while len(level) > 1:
+            level = [self.submit(add, level[i : i + FAN_IN], name=name) for i in range(0, len(level), FAN_IN)]
+        return level[0]
+
+
+class Threads(Engine):
+    """Threads of this process.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        How many, as in joblib.
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self._pool: ThreadPoolExecutor | None = ThreadPoolExecutor(joblib.effective_n_jobs(n_jobs))
+
+    def submit(self, function: Callable[..., Any], *args: Any, name: str, home: int | None = None) -> Future[Any]:
+        """Start a task; tasks begin in the order of submission, so that one that waits for another never blocks it.
+
+        Once the engine is closed, a task runs before this method returns.
+        """
+        if self._pool is not None:
+            return self._pool.submit(_run, function, args)
+        done: Future[Any] = Future()
+        done.set_result(_run(function, args))
+        return done
+
+    def gather(self, handles: Sequence[Any]) -> list[Any]:
+        """Return the results."""
+        return [handle.result() for handle in handles]
+
+    def latents(self) -> LatentStore:
+        """Return a store in this process."""
+        return LocalLatents()
+
+    def report(self, event: dict[str, Any]) -> None:
+        """Do nothing: there is no outside world."""
+
+    def close(self) -> None:
+        """Let the threads end."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+
+class Cluster(Engine):
+    """The workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connected to the scheduler.
+    """
+
+    remote = True
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self._workers = sorted(client.nthreads())
+
+    def submit(self, function: Callable[..., Any], *args: Any, name: str, home: int | None = None) -> Any:
+        """Start a task; its name is what Dask's dashboard shows."""
+        where = {}
+        if home is not None and self._workers:
+            where = {"workers": [self._workers[home % len(self._workers)]], "allow_other_workers": True}
+        return self.client.submit(function, *args, key=f"bayesvm-{name}-{uuid.uuid4().hex}", pure=False, **where)
+
+    def gather(self, handles: Sequence[Any]) -> list[Any]:
+        """Return the results."""
+        return list(self.client.gather(list(handles)))
+
+    def latents(self) -> LatentStore:
+        """Return a store on the workers."""
+        return WorkerLatents(uuid.uuid4().hex)
+
+    def report(self, event: dict[str, Any]) -> None:
+        """Log the event with the scheduler, under the topic ``bayesvm``."""
+        self.client.log_event("bayesvm", event)
+
+
+@contextlib.contextmanager
+def open_engine(client: Any, n_jobs: int | None) -> Iterator[Engine]:
+    """Yield the engine for the argument ``client`` of the estimators, and close what was started for it.
+
+    Parameters
+    ----------
+    client : distributed.Client, int or None
+        A client; a number of workers for a cluster on this machine; or None: the current client if there is one, otherwise
+        threads.
+    n_jobs : int or None
+        Number of threads.
+    """
+    if client is None:
+        client = current_client()
+    with contextlib.ExitStack() as stack:
+        if client is None:
+            engine: Engine = stack.enter_context(contextlib.closing(Threads(n_jobs)))
+            stack.enter_context(threadpool_limits(limits=None if joblib.effective_n_jobs(n_jobs) == 1 else 1))
+        else:
+            engine = Cluster(stack.enter_context(local_cluster(client)) if isinstance(client, int) else client)
+        stack.enter_context(joblib.parallel_config(backend="sequential"))  # the engine alone works in parallel
+        yield engine
+
+
+def current_client() -> Any:
+    """Return the client that this process uses by default, None if there is none (or no Dask)."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import default_client
+
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+@contextlib.contextmanager
+def local_cluster(n_workers: int) -> Iterator[Any]:
+    """Yield the client of a cluster on this machine, workers of one thread each, over the loopback only."""
+    try:
+        import dask
+
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise ImportError("client=<number of workers> needs Dask: pip install 'bayesvm[distributed]'") from None
+    variables = {f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in ENVIRONMENT.items()}
+    with (
+        dask.config.set(variables),
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _run(function: Callable[..., Any], args: Sequence[Any]) -> Any:
+    return function(*(_resolved(arg) for arg in args))
+
+
+def _resolved(value: Any) -> Any:
+    if isinstance(value, Future):
+        return value.result()
+    if type(value) in (list, tuple):
+        return type(value)(_resolved(item) for item in value)
+    return value
+
+
+__all__ = ["ENVIRONMENT", "FAN_IN", "Cluster", "Engine", "Threads", "current_client", "local_cluster", "open_engine"]

@@ -1,0 +1,72 @@
+"""How a distributed fit shows where it is: evidence, gradient norm, seconds per evaluation, blocks done.
+
+Every evaluation is logged (logger ``bayesvm.distributed``, level INFO); with ``verbose=1`` a bar on the terminal counts blocks
+(silent where standard error is no terminal). On a cluster Dask's dashboard shows the tasks under the names
+``bayesvm-evidence``, ``bayesvm-sum`` and so on, and the scheduler keeps one event per evaluation under the topic ``bayesvm``
+(``client.get_events("bayesvm")``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from bayesvm.typing import Vector
+
+logger = logging.getLogger("bayesvm.distributed")
+
+
+class Progress:
+    """Display of a fit; use it in a ``with`` statement.
+
+    Parameters
+    ----------
+    title : str
+        What is being fitted.
+    visible : bool
+        Whether to show a bar.
+    """
+
+    def __init__(self, title: str, visible: bool) -> None:
+        self._bar: Any = None
+        self.evaluations = 0
+        if visible:
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                raise ImportError("a progress bar (verbose=1) needs tqdm: pip install 'bayesvm[progress]'") from None
+            self._bar = tqdm(desc=title, unit=" blocks", disable=None, leave=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def watch(self, handles: Sequence[Any]) -> None:
+        """Count the blocks of an evaluation as they are done."""
+        if self._bar is not None:
+            for handle in handles:
+                handle.add_done_callback(self._done)
+
+    def _done(self, handle: Any) -> None:
+        self._bar.update()
+
+    def evaluated(self, value: float, gradient: Vector, seconds: float, blocks: int) -> None:
+        """Report an evaluation."""
+        self.evaluations += 1
+        norm = float(np.sqrt(gradient @ gradient))
+        text = f"evidence {value:.4f}, |gradient| {norm:.3g}, {seconds:.2f} s, {blocks} blocks"
+        logger.info("evaluation %d: %s", self.evaluations, text)
+        if self._bar is not None:
+            self._bar.set_postfix_str(text, refresh=False)
+
+
+__all__ = ["Progress"]

@@ -1,0 +1,146 @@
+"""Where the rows come from: arrays in memory, Dask arrays and dataframes, a directory of Parquet files.
+
+A source is a list of *parts*, each a handle of (X, y, weights) with some of the rows. No part is gathered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bayesvm.distributed.engine import Cluster, Engine
+
+#: Rows of a part: inputs, targets (None when predicting), weights (None: all one).
+Rows = tuple[Any, Any, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Parts of a data set and the names of its columns (None: they have none)."""
+
+    parts: tuple[Any, ...]
+    columns: tuple[str, ...] | None
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask collection."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+def is_directory(X: Any) -> bool:
+    """Whether X is a path."""
+    return isinstance(X, str | os.PathLike)
+
+
+def open_source(engine: Engine, X: Any, y: Any, sample_weight: Any) -> Source:
+    """Return the parts of a Dask collection or of a directory of Parquet files."""
+    return parquet(engine, Path(X), y, sample_weight) if is_directory(X) else dask(engine, X, y, sample_weight)
+
+
+def parquet(engine: Engine, directory: Path, target: Any, weight: Any) -> Source:
+    """Return one part per file; targets and weights are columns, all other columns are inputs."""
+    files = sorted(directory.glob("*.parquet"))
+    if not files:
+        raise ValueError(f"X: expected a directory of .parquet files, found none in {directory}")
+    if not isinstance(target, str) or not (weight is None or isinstance(weight, str)):
+        raise ValueError(
+            f"y, sample_weight: expected names of columns of the Parquet files, found {target!r}, {weight!r}"
+        )
+    from pyarrow import parquet as pq
+
+    names = [str(name) for name in pq.read_schema(files[0]).names]
+    for name in (target, *([] if weight is None else [weight])):
+        if name not in names:
+            raise ValueError(f"expected a column {name!r} in {files[0].name}, found {', '.join(names)}")
+    inputs = tuple(name for name in names if name not in (target, weight))
+    parts = [engine.submit(_read, str(file), inputs, target, weight, name="read") for file in files]
+    return Source(tuple(parts), inputs)
+
+
+def _read(file: str, inputs: Sequence[str], target: str, weight: str | None) -> Rows:
+    from pyarrow import parquet as pq
+
+    table = pq.read_table(file, columns=[*inputs, target, *([] if weight is None else [weight])])
+
+    def column(name: str) -> Any:
+        return table.column(name).to_numpy()
+
+    X = np.column_stack([column(name).astype(np.float64) for name in inputs])
+    return X, column(target), None if weight is None else column(weight)
+
+
+def dask(engine: Engine, X: Any, y: Any, sample_weight: Any) -> Source:
+    """Return one part per chunk of rows of a Dask array, or per partition of a Dask dataframe."""
+    columns = None
+    if hasattr(X, "columns"):
+        columns = tuple(str(name) for name in X.columns)
+        pieces = [list(X.to_delayed())]
+        pieces += [_aligned_frame(v, len(pieces[0]), what) for v, what in ((y, "y"), (sample_weight, "sample_weight"))]
+    else:
+        X = X.rechunk({1: -1})
+        pieces = [list(X.to_delayed().ravel())]
+        pieces += [_aligned_array(v, X, what) for v, what in ((y, "y"), (sample_weight, "sample_weight"))]
+    parts = [_part(engine, rows) for rows in zip(*pieces, strict=True)]
+    return Source(tuple(parts), columns)
+
+
+def _aligned_frame(v: Any, n_parts: int, what: str) -> list[Any]:
+    if v is None:
+        return [None] * n_parts
+    if not is_dask(v):
+        raise ValueError(f"{what}: expected a Dask series or frame with the partitions of X, found {type(v).__name__}")
+    parts = (
+        list(v.to_delayed())
+        if hasattr(v, "npartitions") and not hasattr(v, "rechunk")
+        else list(v.to_delayed().ravel())
+    )
+    if len(parts) != n_parts:
+        raise ValueError(f"{what}: expected {n_parts} partitions, as many as X has, found {len(parts)}")
+    return parts
+
+
+def _aligned_array(v: Any, X: Any, what: str) -> list[Any]:
+    if v is None:
+        return [None] * X.numblocks[0]
+    if is_dask(v) and not hasattr(v, "rechunk"):
+        return _aligned_frame(v, X.numblocks[0], what)
+    if not is_dask(v):
+        import dask.array as da
+
+        v = da.from_array(np.asarray(v), chunks=-1)
+    if v.chunks[0] != X.chunks[0]:
+        if v.shape[0] != X.shape[0]:
+            raise ValueError(f"{what}: expected {X.shape[0]} rows, as many as X has, found {v.shape[0]}")
+        v = v.rechunk({0: X.chunks[0]})
+    if v.ndim == 2:
+        v = v.rechunk({1: -1})
+    return list(v.to_delayed().ravel())
+
+
+def _part(engine: Engine, rows: Sequence[Any]) -> Any:
+    from dask import delayed
+
+    whole = delayed(_rows)(*rows)
+    if isinstance(engine, Cluster):
+        return engine.client.compute(whole)
+    return engine.submit(_computed, whole, name="read")
+
+
+def _computed(whole: Any) -> Rows:
+    return whole.compute(scheduler="synchronous")  # type: ignore[no-any-return]
+
+
+def _rows(X: Any, y: Any, weights: Any) -> Rows:
+    return np.asarray(X, dtype=np.float64), _plain(y), _plain(weights)
+
+
+def _plain(v: Any) -> Any:
+    return None if v is None else np.asarray(v)
+
+
+__all__ = ["Rows", "Source", "is_dask", "is_directory", "open_source"]

@@ -1,0 +1,82 @@
+"""Saved committees: a directory with one file for what the members share and one per member, read one at a time.
+
+=====================  ===============================================================================================
+``model.bvm``          the estimator without its members, in the format of :func:`bayesvm.save`
+``member-*.npz``       one member each: its support rows, coefficients and curvatures, plain arrays
+=====================  ===============================================================================================
+
+The estimator that is loaded needs neither Dask nor a cluster, and holds one member in memory at a time. Models of moderate size may as well
+be saved to one file with :func:`bayesvm.save`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from bayesvm import persistence
+from bayesvm.distributed.lazy import bare
+from bayesvm.distributed.members import StoredMembers, write_member
+from bayesvm.persistence.errors import ModelFileError
+
+MODEL = "model.bvm"
+
+
+def save(estimator: Any, directory: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> None:
+    """Write a fitted distributed estimator to a directory; members are fetched and written one group at a time.
+
+    Parameters
+    ----------
+    estimator : distributed.BayesianSVC or distributed.BayesianSVR
+        Fitted.
+    directory : path
+        Made if it does not exist; it must not hold a model. The model can be loaded once ``model.bvm``, which is written last, is there.
+    classes : iterable of type
+        As in :func:`bayesvm.save`.
+    """
+    check_is_fitted(estimator)
+    where = Path(directory)
+    if (where / MODEL).exists():
+        raise ModelFileError(f"save: {where} holds a model already")
+    where.mkdir(parents=True, exist_ok=True)
+    members = estimator._machines[0].members
+    stored = StoredMembers(str(where), len(members))
+    for number, member in enumerate(members.stream()):
+        write_member(stored.file(number), member)
+    persistence.save(bare(estimator), where / MODEL, info={"members": len(members)}, classes=classes)
+
+
+def load(directory: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> Any:
+    """Read an estimator that :func:`save` wrote; its members stay on the disk.
+
+    Parameters
+    ----------
+    directory : path
+        Where the model is.
+    classes : iterable of type
+        As in :func:`bayesvm.load`.
+
+    Returns
+    -------
+    estimator : estimator
+    """
+    where = Path(directory)
+    if not (where / MODEL).exists():
+        raise ModelFileError(f"load: expected {MODEL} in {where}, found none")
+    estimator = persistence.load(where / MODEL, classes=classes)
+    members = StoredMembers(str(where), estimator._machines[0].rule.size)
+    missing = [i for i in range(len(members)) if not members.file(i).exists()]
+    if missing:
+        raise ModelFileError(
+            f"load: {len(missing)} of {len(members)} members are missing, {members.file(missing[0]).name} first"
+        )
+    estimator._machines = [dataclasses.replace(machine, members=members) for machine in estimator._machines]
+    return estimator
+
+
+__all__ = ["load", "save"]

@@ -1,0 +1,163 @@
+"""One pass over the data: how many rows, their moments, their classes; checks that every value is finite.
+
+The moments of parts are merged by the update of Chan, Golub and LeVeque; one part alone gives the very numbers that the
+plain estimators compute.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bayesvm.distributed.source import Rows
+from bayesvm.estimators._standardize import Standardizer, weighted_moments
+from bayesvm.estimators._targets import TargetScale
+from bayesvm.typing import Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class Moments:
+    """Weighted mean, variance and largest magnitude per column."""
+
+    total: float
+    mean: Vector
+    var: Vector
+    size: Vector
+
+    @classmethod
+    def of(cls, X: Matrix, weights: Vector | None, origin: Vector | float = 0.0) -> Moments:
+        """Compute them for the rows of a part, about an origin (a huge offset then costs no digits)."""
+        total = float(len(X) if weights is None else weights.sum())
+        if total == 0.0:
+            return cls(0.0, np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.zeros(X.shape[1]))
+        mean, var = weighted_moments(X - origin, weights)
+        return cls(total, origin + mean, var, np.max(np.abs(X), axis=0, initial=0.0))
+
+    def merged(self, other: Moments) -> Moments:
+        """Return the moments of both sets of rows."""
+        if self.total == 0.0 or other.total == 0.0:
+            return other if self.total == 0.0 else self
+        total = self.total + other.total
+        a, b = self.total / total, other.total / total
+        gap = other.mean - self.mean
+        var = a * self.var + b * other.var + a * b * gap**2
+        return Moments(total, self.mean + b * gap, var, np.maximum(self.size, other.size))
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What is known of some rows.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Rows of positive weight, per part.
+    inputs, targets : Moments
+        Of the columns of X; of the targets (None for labels).
+    """
+
+    sizes: tuple[int, ...]
+    inputs: Moments
+    targets: Moments | None
+
+    @property
+    def n(self) -> int:
+        """Number of rows of positive weight."""
+        return sum(self.sizes)
+
+    def standardizer(self) -> Standardizer:
+        """Return the map of inputs to zero mean and unit variance."""
+        scale = np.sqrt(self.inputs.var)
+        return Standardizer(self.inputs.mean, np.where(scale > 1e-12 * self.inputs.size, scale, 1.0))
+
+    def target_scale(self) -> TargetScale:
+        """Return the map of targets to zero mean and unit variance."""
+        assert self.targets is not None
+        scale = np.sqrt(self.targets.var)
+        rounding = 8.0 * np.finfo(float).eps * self.targets.size
+        return TargetScale(self.targets.mean, np.where(scale > rounding, scale, 1.0))
+
+
+def survey(rows: Rows, number: int, row_weights: Callable[[Any, Any], Vector | None], labels: bool) -> Summary:
+    """Return the summary of one part."""
+    X, y, weights = checked(rows, number, labels)
+    weights = row_weights(y, weights)
+    used = slice(None) if weights is None else weights > 0.0
+    w = None if weights is None else weights[used]
+    targets = None
+    if not labels:
+        targets = _side_by_side([_about_first(column[:, None], w) for column in columns(y)[used].T])
+    return Summary((len(X[used]),), Moments.of(X[used], w), targets)
+
+
+def _about_first(column: Matrix, weights: Vector | None) -> Moments:
+    """Return the moments of one output, summed about its first value."""
+    return Moments.of(np.ascontiguousarray(column), weights, column[0].copy() if len(column) else 0.0)
+
+
+def _side_by_side(parts: Sequence[Moments]) -> Moments:
+    """Return the moments of several outputs of the same rows."""
+    own = [np.concatenate([getattr(part, name) for part in parts]) for name in ("mean", "var", "size")]
+    return Moments(parts[0].total, *own)
+
+
+def count_labels(rows: Rows, number: int) -> dict[Any, tuple[float, float]]:
+    """Return the number of rows per label, and their summed weights."""
+    _, y, weights = checked(rows, number, labels=True)
+    values, codes = np.unique(y, return_inverse=True)
+    w = np.ones(len(y)) if weights is None else weights
+    plain, heavy = np.bincount(codes, minlength=values.size), np.bincount(codes, w, minlength=values.size)
+    return {v: (float(a), float(b)) for v, a, b in zip(values.tolist(), plain, heavy)}
+
+
+def merged_counts(counts: Sequence[dict[Any, tuple[float, float]]]) -> dict[Any, tuple[float, float]]:
+    """Return the counts of all parts."""
+    total: dict[Any, tuple[float, float]] = {}
+    for part in counts:
+        for label, (plain, heavy) in part.items():
+            a, b = total.get(label, (0.0, 0.0))
+            total[label] = (a + plain, b + heavy)
+    return total
+
+
+def columns(y: Any) -> Matrix:
+    """Return targets as a matrix of floats, one column per output."""
+    Y = np.asarray(y, dtype=np.float64)
+    return Y.reshape(len(Y), -1)
+
+
+def checked(rows: Rows, number: int, labels: bool) -> Rows:
+    """Return a part after the checks that the estimators make of data in memory."""
+    X, y, weights = rows
+    where = f"part {number} of the data"
+    if X.ndim != 2 or len(X) != len(y) or (weights is not None and len(weights) != len(X)):
+        shapes = [np.shape(v) for v in (X, y, weights) if v is not None]
+        raise ValueError(f"{where}: expected a matrix X and as many targets and weights as rows, found shapes {shapes}")
+    if not np.all(np.isfinite(X)):
+        raise ValueError(f"{where}: expected finite inputs, found NaN or infinity")
+    if not labels and not np.all(np.isfinite(np.asarray(y, dtype=np.float64))):
+        raise ValueError(f"{where}: expected finite targets, found NaN or infinity")
+    if weights is not None:
+        weights = np.asarray(weights, dtype=np.float64)
+        if not (np.all(np.isfinite(weights)) and np.all(weights >= 0.0)):
+            raise ValueError(f"{where}: expected finite non-negative weights, found others")
+    return X, y, weights
+
+
+def merged(summaries: Sequence[Summary]) -> Summary:
+    """Return the summary of all parts, in order."""
+    first, *rest = summaries
+    for other in rest:
+        if other.inputs.mean.size != first.inputs.mean.size:
+            raise ValueError(
+                f"X: expected {first.inputs.mean.size} columns in every part, found {other.inputs.mean.size} in one"
+            )
+        targets = None if first.targets is None or other.targets is None else first.targets.merged(other.targets)
+        first = Summary(first.sizes + other.sizes, first.inputs.merged(other.inputs), targets)
+    return first
+
+
+__all__ = ["Moments", "Summary", "checked", "columns", "count_labels", "merged", "merged_counts", "survey"]
