@@ -26,9 +26,13 @@ class TargetScale:
 
     @classmethod
     def of(cls, Y: Matrix, weights: Vector | None = None) -> TargetScale:
-        """Learn the map from the rows of Y, each counted as often as its weight says."""
+        """Learn the map from the rows of Y, each counted as often as its weight says.
+
+        Every column is summed on its own, so that an output has the same map, to the last bit, whatever its companions.
+        """
         origin = Y[0].copy()  # moments about a row of the data: a huge offset costs no digits
-        shift, var = weighted_moments(Y - origin, weights)
+        moments = [weighted_moments(np.ascontiguousarray(column)[:, None], weights) for column in (Y - origin).T]
+        shift, var = (np.concatenate(parts) for parts in zip(*moments))
         rounding = 8.0 * np.finfo(float).eps * np.max(np.abs(Y), axis=0)
         scale = np.sqrt(var)
         return cls(origin + shift, np.where(scale > rounding, scale, 1.0))
