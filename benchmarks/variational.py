@@ -45,7 +45,7 @@ def table1(draws: int = 10, sets: str = ",".join(TABLE1), *, flat: bool = False)
             machine = VariationalSVC(ard=True, likelihood=loss, hyperprior=None if flat else "auto").fit(X, y)
             seconds = time.process_time() - began
             errors = [np.sum(machine.set_params(predict_with=w).predict(X_test) != y_test) for w in ("mean", "mode")]
-            off = np.sum(machine.relevance_ < 0.1 * machine.relevance_.max())
+            off = np.sum(machine.relevance_ < 0.01 * machine.relevance_.max())
             found.append([*errors, machine._modes[0].machine.support.size, off, seconds])
             relevances.append(machine.relevance_)
         mean = np.mean(found, axis=0)

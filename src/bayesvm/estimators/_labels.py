@@ -7,12 +7,12 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from scipy.special import log_expit, log_softmax
-from sklearn.base import ClassifierMixin
+from scipy.special import log_softmax
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from bayesvm.estimators._probabilities import ProbabilisticClassifier, log_proba_of
 from bayesvm.estimators._self_tuning import SelfTuning
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.typing import Indices, Matrix, Vector
@@ -34,7 +34,7 @@ class LabelDoubt:
     ranking: Indices
 
 
-class LabelProbabilities(ClassifierMixin, SelfTuning):
+class LabelProbabilities(ProbabilisticClassifier, SelfTuning):
     """Base of the self-tuning classifiers: a subclass fits machines and gives their log odds."""
 
     def __sklearn_tags__(self) -> Any:
@@ -75,8 +75,7 @@ class LabelProbabilities(ClassifierMixin, SelfTuning):
 
     def _log_proba(self, odds: Matrix, class_prior: Any) -> Matrix:
         """Return logarithms of class probabilities from the machines' log odds."""
-        two = odds.shape[1] == 1
-        log_proba = np.hstack([log_expit(-odds), log_expit(odds)]) if two else log_softmax(odds, axis=1)
+        log_proba = log_proba_of(odds)
         shift = self._prior_shift(self.class_prior if class_prior is None else class_prior)
         return log_proba if shift is None else log_softmax(log_proba + shift, axis=1)
 
@@ -121,13 +120,6 @@ class LabelProbabilities(ClassifierMixin, SelfTuning):
         """Return the most probable class of each row (the first in ``classes_`` if two are equal)."""
         log_proba = self.predict_log_proba(X, class_prior)
         return self.classes_[np.argmax(log_proba, axis=1)]
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the log odds of the second class, or with more than two classes of each class against the rest."""
-        log_proba = self.predict_log_proba(X)
-        if self.classes_.size == 2:
-            return log_proba[:, 1] - log_proba[:, 0]
-        return log_proba - np.log(-np.expm1(np.minimum(log_proba, -1e-300)))
 
     # -- reading the model --------------------------------------------------------------------------------------------
     def label_doubt(self, X: Any, y: Any) -> LabelDoubt:

@@ -7,11 +7,11 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import log_expit, log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesvm.estimators._probabilities import ProbabilisticClassifier, log_proba_of
 from bayesvm.estimators._self_tuning import generator
 from bayesvm.estimators._standardize import Standardizer
 from bayesvm.estimators._targets import TargetScale
@@ -199,7 +199,7 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
         return self.predict(X, return_std=return_std, return_noise=False)
 
 
-class BayesianMLPClassifier(ClassifierMixin, _BayesianMLP):
+class BayesianMLPClassifier(ProbabilisticClassifier, _BayesianMLP):
     r"""Neural network with one hidden layer and logistic outputs whose weight decays and size come from the evidence.
 
     Parameters
@@ -283,28 +283,10 @@ class BayesianMLPClassifier(ClassifierMixin, _BayesianMLP):
         return self
 
     def predict_log_proba(self, X: Any) -> Matrix:
-        """Return logarithms of class probabilities."""
+        """Return logarithms of class probabilities averaged over the posterior."""
         mean, var = self._latent(X)
         odds = np.column_stack([self.likelihood_.log_odds(mean[:, k], var[:, k]) for k in range(mean.shape[1])])
-        if odds.shape[1] == 1:
-            return np.column_stack([log_expit(-odds[:, 0]), log_expit(odds[:, 0])])
-        return log_softmax(odds, axis=1)
-
-    def predict_proba(self, X: Any) -> Matrix:
-        """Return class probabilities averaged over the posterior, in the order of ``classes_``; rows sum to one."""
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X: Any) -> Any:
-        """Return the most probable class of each row."""
-        log_proba = self.predict_log_proba(X)
-        return self.classes_[np.argmax(log_proba, axis=1)]
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the log odds of the second class, or with more than two classes of each class against the rest."""
-        log_proba = self.predict_log_proba(X)
-        if self.classes_.size == 2:
-            return log_proba[:, 1] - log_proba[:, 0]
-        return log_proba - np.log(-np.expm1(np.minimum(log_proba, -1e-300)))
+        return log_proba_of(odds)
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:
         """Return mean and standard deviation of the outputs before the logistic function, one column per output if several."""

@@ -6,11 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from bayesvm.estimators._machine import BLOCK
+from bayesvm.estimators._probabilities import ProbabilisticClassifier
 from bayesvm.estimators._standardize import Standardizer, weighted_moments
 from bayesvm.inference.ls_svm import fisher_directions
 from bayesvm.kernels import Gaussian, Kernel, Rescaled, from_sklearn
@@ -18,7 +19,9 @@ from bayesvm.kernels.inputs import Inputs
 from bayesvm.typing import Matrix
 
 
-class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+class KernelFisherDiscriminant(
+    ClassNamePrefixFeaturesOutMixin, ProbabilisticClassifier, TransformerMixin, BaseEstimator
+):
     r"""Regularised kernel Fisher discriminant, transformer and classifier (VanGestel2002 section 2.4).
 
     Directions in feature space with the largest scatter between classes relative to the scatter within, (2.28), at most one
@@ -179,20 +182,6 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         projections = self.transform(X)
         distances = np.stack([np.sum((projections - mean) ** 2, axis=1) for mean in self.means_], axis=1)
         return np.asarray(log_softmax(np.log(self.priors_) - 0.5 * distances, axis=1))
-
-    def predict_proba(self, X: Any) -> Matrix:
-        """Return class probabilities; columns in the order of ``classes_``."""
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X: Any) -> Any:
-        """Return the most probable class of each row."""
-        log_proba = self.predict_log_proba(X)
-        return self.classes_[np.argmax(log_proba, axis=1)]
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the log odds of the second class, or the log-probabilities of all classes."""
-        log_proba = self.predict_log_proba(X)
-        return log_proba[:, 1] - log_proba[:, 0] if self.classes_.size == 2 else log_proba
 
 
 __all__ = ["KernelFisherDiscriminant"]

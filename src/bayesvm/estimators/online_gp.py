@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import log_expit, log_softmax
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from bayesvm.estimators._online import OnlineGP, OnlineMachine
+from bayesvm.estimators._probabilities import ProbabilisticClassifier, log_proba_of
 from bayesvm.estimators.gaussian_process import GPClassifier, GPRegressor
 from bayesvm.typing import Matrix
 
@@ -175,7 +175,7 @@ class OnlineGPRegressor(RegressorMixin, OnlineGP):
         return self.predict(X, return_std=return_std, return_noise=False)
 
 
-class OnlineGPClassifier(ClassifierMixin, OnlineGP):
+class OnlineGPClassifier(ProbabilisticClassifier, OnlineGP):
     r"""Gaussian process classification, one sample at a time.
 
     Parameters
@@ -303,28 +303,10 @@ class OnlineGPClassifier(ClassifierMixin, OnlineGP):
         self._online = [OnlineMachine.prior(m.kernel, m.likelihood.plain, self._options(), X.shape[1]) for m in chosen]
 
     def predict_log_proba(self, X: Any) -> Matrix:
-        """Return logarithms of class probabilities."""
+        """Return logarithms of class probabilities averaged over the posterior."""
         mean, var = self._latent(X)
         odds = np.column_stack([m.likelihood.log_odds(mean[:, k], var[:, k]) for k, m in enumerate(self._online)])
-        if odds.shape[1] == 1:
-            return np.column_stack([log_expit(-odds[:, 0]), log_expit(odds[:, 0])])
-        return log_softmax(odds, axis=1)
-
-    def predict_proba(self, X: Any) -> Matrix:
-        """Return class probabilities averaged over the posterior, in the order of ``classes_``; rows sum to one."""
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X: Any) -> Any:
-        """Return the most probable class of each row."""
-        log_proba = self.predict_log_proba(X)
-        return self.classes_[np.argmax(log_proba, axis=1)]
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the log odds of the second class, or with more than two classes of each class against the rest."""
-        log_proba = self.predict_log_proba(X)
-        if self.classes_.size == 2:
-            return log_proba[:, 1] - log_proba[:, 0]
-        return log_proba - np.log(-np.expm1(np.minimum(log_proba, -1e-300)))
+        return log_proba_of(odds)
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:
         """Return mean and standard deviation of the latent functions, one column per class if there are more than two."""
