@@ -32,7 +32,7 @@ TABLE1 = {"pima": 69, "crabs": 6, "wdbc": 13, "twonorm": 280, "ringnorm": 160, "
 def table1(draws: int = 10, sets: str = ",".join(TABLE1), *, flat: bool = False) -> None:
     """Test errors of both losses and both ways to predict, ARD kernel; the limit is for the mean over the draws.
 
-    "off" counts inputs with less than a tenth of the largest relevance; ``flat`` leaves out the hyperprior of the relevances.
+    "off" counts inputs with less than a hundredth of the largest relevance; ``flat`` leaves out the hyperprior of the relevances.
     """
     header = ["set", "loss", "draws", "errors mean", "errors mode", "limit", "met", "SVs", "off", "s/fit"]
     rows = []
