@@ -48,8 +48,10 @@ def seconds(name: str, n: int) -> float:
     return time.process_time() - began
 
 
-def grow(names: Sequence[str], sizes: Sequence[int], limit: float, repeats: int) -> list[Row]:
-    """Return one row per machine and size, and one with the exponent from 400 rows on."""
+def grow(
+    names: Sequence[str], sizes: Sequence[int], limit: float, repeats: int, keep: Callable[[list[Row]], None]
+) -> list[Row]:
+    """Return one row per machine and size, and one with the exponent from 400 rows on; ``keep`` is given the rows after every size."""
     times: dict[str, dict[int, float]] = {name: {} for name in names}
     for n in sizes:
         due = [name for name in names if _predicted(times[name], n) <= limit]
@@ -60,9 +62,15 @@ def grow(names: Sequence[str], sizes: Sequence[int], limit: float, repeats: int)
         for name in due:
             times[name][n] = float(np.median(records[name]))
             print(f"{name}, n = {n}: {times[name][n]:.2f} s", flush=True)
+        keep(rows_of(times))
+    return rows_of(times)
+
+
+def rows_of(times: dict[str, dict[int, float]]) -> list[Row]:
+    """Return the rows of what was measured so far."""
     rows: list[Row] = []
+    ours = times.get("BayesianSVC()", {})
     for name, found in times.items():
-        ours = times.get("BayesianSVC()", {})
         for n, t in found.items():
             ratio = ours[n] / t if n in ours and name in ("SVC, grid", "sklearn GPC") else None
             rows.append({"name": f"growth {name} n={n}", "n": n, "fit_s": t, "ratio": ratio})
@@ -91,13 +99,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json")
     given = parser.parse_args(arguments)
+
+    def keep(rows: list[Row]) -> None:
+        if given.json:
+            write(given.json, rows)
+
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # peers warn about bounds and iterations
-        rows = grow(given.machines.split(";"), [int(n) for n in given.sizes.split(",")], given.limit, given.repeats)
+        sizes = [int(n) for n in given.sizes.split(",")]
+        rows = grow(given.machines.split(";"), sizes, given.limit, given.repeats, keep)
     shown = [[row["name"], row.get("fit_s", ""), row.get("ratio") or "", row.get("exponent", "")] for row in rows]
     print(table(["row", "fit [s]", "BayesianSVC() / this", "exponent"], shown))
-    if given.json:
-        write(given.json, rows)
 
 
 if __name__ == "__main__":
