@@ -8,6 +8,6 @@ from bayesvm.distributed.engine import local_cluster
 @pytest.fixture(scope="session")
 def client():
     """Two workers of one thread each, in processes of their own."""
-    pytest.importorskip("distributed", reason="dask and distributed are not installed")
+    pytest.importorskip("dask", reason="dask and distributed are not installed")
     with local_cluster(2) as own:
         yield own

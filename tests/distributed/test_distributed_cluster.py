@@ -15,7 +15,7 @@ import pytest
 import bayesvm
 from bayesvm.distributed import BayesianSVC, BayesianSVR
 
-pytest.importorskip("distributed", reason="dask and distributed are not installed")
+pytest.importorskip("dask", reason="dask and distributed are not installed")
 
 
 def data(n=120, seed=0):

@@ -165,7 +165,7 @@ def open_engine(client: Any, n_jobs: int | None) -> Iterator[Engine]:
 
 def current_client() -> Any:
     """Return the client that this process uses by default, None if there is none (or no Dask)."""
-    if "distributed" not in sys.modules:
+    if "distributed.client" not in sys.modules:
         return None
     from distributed import default_client
 

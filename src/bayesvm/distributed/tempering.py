@@ -71,7 +71,7 @@ def _best(rule: Rule, value: Callable[[Rule], float]) -> Rule:
     """Return the rule with the temper of the highest value."""
     if not rule.tempered:
         return rule
-    ends = (-np.log(8.0 * rule.size), np.log(2.0))
+    ends = (-np.log(8.0 * rule.size), np.log(8.0))
     found = minimize_scalar(
         lambda t: -value(dataclasses.replace(rule, temper=float(np.exp(t)))),
         bounds=ends,
