@@ -1,7 +1,7 @@
 """The experiment of Sollich1999, Figure 2: C of a support vector machine from its normalised evidence; writes probabilistic_svc.png."""
 
-from bayesvm.datasets.sollich import make_sollich
-from bayesvm.estimators.probabilistic_svc import ProbabilisticSVC
+from bayesvm import ProbabilisticSVC
+from bayesvm.datasets import make_sollich
 from bayesvm.kernels import Gaussian
 from bayesvm.plots import EvidenceCurveDisplay
 

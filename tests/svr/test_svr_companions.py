@@ -16,19 +16,19 @@ from bayesvm.testing import five_point, relative_error
 @pytest.mark.parametrize(("n", "beta"), [(100, 1.0), (2000, 1.0), (4000, 0.5), (100_000, 0.3)])
 def test_eased_companion_has_wider_zones(kind, n, beta):
     loss = kind(7.0, 0.2, 0.3).fix("C")
-    eased = loss.eased(n)
+    eased = loss.eased(n, 2000)
     assert eased.beta == beta
     assert (eased.C, eased.epsilon, eased.limits) == (loss.C, loss.epsilon, loss.limits)
     assert eased is loss or isinstance(eased, lib.SoftInsensitive)
 
 
 def test_eased_companion_of_huber_and_of_weights():
-    assert lib.Huber().eased(10) == lib.Huber()
+    assert lib.Huber().eased(10, 300) == lib.Huber()
     weighted = lib.Weighted(lib.SoftInsensitive(), [1.0, 2.0])
-    assert weighted.eased(2).likelihood.beta == 1.0
-    assert weighted.eased(2).weights == weighted.weights
+    assert weighted.eased(2, 300).likelihood.beta == 1.0
+    assert weighted.eased(2, 300).weights == weighted.weights
     logistic = lib.Logistic()
-    assert logistic.eased(10) is logistic
+    assert logistic.eased(10, 300) is logistic
 
 
 def test_shared_objective_is_the_sum_of_its_outputs():

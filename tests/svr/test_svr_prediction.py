@@ -5,6 +5,7 @@ import pytest
 
 import bayesvm.likelihoods as lib
 from bayesvm.datasets import make_robot_arm, make_sinc
+from bayesvm.estimators._targets import TargetScale
 from bayesvm.estimators.bayesian_svr import BayesianSVR
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.kernels import Constant, Gaussian
@@ -238,6 +239,25 @@ def test_several_outputs():
     alone = [BayesianSVR(n_starts=1).fit(X, Y[:, k]) for k in range(2)]
     np.testing.assert_allclose(mean, np.column_stack([m.predict(X[:5]) for m in alone]))
     assert machine.log_evidence_ == pytest.approx(sum(m.log_evidence_ for m in alone))
+
+
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(1).uniform(size=70)], ids=["plain", "weighted"])
+def test_an_output_is_standardised_alike_whatever_its_companions(weights):
+    Y = np.random.default_rng(0).lognormal(size=(70, 3))
+    joint = TargetScale.of(Y, weights)
+    alone = [TargetScale.of(Y[:, k : k + 1], weights) for k in range(3)]
+    assert joint.shift.tolist() == [scale.shift[0] for scale in alone]
+    assert joint.scale.tolist() == [scale.scale[0] for scale in alone]
+
+
+def test_rounding_of_the_targets_does_not_decide():
+    """Little noise, few rows in the zones: the evidence is rough, and starts on it end where the last digit sends them."""
+    X, Y, _ = make_robot_arm(80, random_state=0)
+    y = Y[:, 1]
+    rounded = y * (1.0 + 1e-15 * np.random.default_rng(2).standard_normal(80))
+    first, second = (BayesianSVR(n_starts=1).fit(X, t) for t in (y, rounded))
+    assert second.log_evidence_ == pytest.approx(first.log_evidence_, abs=1e-2)
+    np.testing.assert_allclose(second.predict(X), first.predict(X), atol=1e-3)
 
 
 def test_outputs_that_share_hyperparameters():

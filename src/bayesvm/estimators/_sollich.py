@@ -9,10 +9,11 @@ import numpy as np
 from scipy.special import log_expit, logsumexp
 
 from bayesvm.estimators._machine import Machine
-from bayesvm.hyper.normalized import EvidenceCurve, NormalizedObjective, ScaledObjective, evidence_curve
+from bayesvm.hyper.normalized import EvidenceCurve, NormalizedObjective, ScaledObjective, evidence_curve, evidence_fall
 from bayesvm.inference.hinge import (
     Annealed,
     Annealing,
+    CoupledHinge,
     NormalizerEstimate,
     PosteriorDraws,
     SliceSampling,
@@ -126,6 +127,11 @@ def remarks(machine: Machine, C: float, estimate: NormalizerEstimate | None, *, 
             "little sense (Sollich1999, footnote 2)"
         )
     likelihood, objective = machine.likelihood, machine.objective
+    if isinstance(objective.inference, CoupledHinge) and "loss" in machine.evidence.terms:
+        found.append(
+            "expectation propagation does not settle here (do sample weights differ by many orders of magnitude?): the coarse estimate "
+            "of Sollich1999 (8) took its place"
+        )
     learnt = learnt and bool(likelihood.theta.size)
     if learnt and likelihood.theta[0] >= likelihood.bounds[0, 1] - 0.02:
         found.append(
@@ -145,8 +151,8 @@ def remarks(machine: Machine, C: float, estimate: NormalizerEstimate | None, *, 
 def _flat_above(machine: Machine, C: float) -> bool:
     """Whether the evidence at the largest C allowed is hardly below that at the C found."""
     largest = float(np.exp(machine.likelihood.bounds[0, 1]))
-    curve = curve_of(machine, np.geomspace(C, largest, 8), paths=200)
-    return bool(curve.log_evidence[0] - curve.log_evidence[-1] < FLAT + 2.0 * curve.error[-1])
+    fall, error = evidence_fall(_scaled_objective(machine), np.geomspace(C, largest, 8), paths=200)
+    return fall < FLAT + 2.0 * error
 
 
 def objective_of(machine: Machine) -> NormalizedObjective:
@@ -157,9 +163,13 @@ def objective_of(machine: Machine) -> NormalizedObjective:
 
 def curve_of(machine: Machine, C: Vector, *, paths: int = 600) -> EvidenceCurve:
     """Return the evidence of a fitted machine against C, at the fixed product of C and its kernel."""
+    return evidence_curve(_scaled_objective(machine), C, paths=paths)
+
+
+def _scaled_objective(machine: Machine) -> ScaledObjective:
+    """Return the objective of a fitted machine as a function of C alone."""
     o = objective_of(machine)
-    scaled = ScaledObjective(machine.kernel, machine.likelihood, o.inference, o.X, o.y, o.prior, o.normalizer, o.nodes)
-    return evidence_curve(scaled, C, paths=paths)
+    return ScaledObjective(machine.kernel, machine.likelihood, o.inference, o.X, o.y, o.prior, o.normalizer, o.nodes)
 
 
 def annealed_machine(machine: Machine, rng: np.random.Generator) -> Annealed:

@@ -74,7 +74,8 @@ class BayesianSVR(SelfTuningRegressor):
     random_state : int, Generator or RandomState, optional
         Seed of the starts beyond the deterministic ones.
     tol : float
-        Predicted gain in evidence, in nats, at which a climb has converged.
+        Predicted gain in evidence per hyperparameter, in nats, at which a climb has converged; half a nat each is the size
+        of what the data leave open.
     max_iter : int
         Largest number of evaluations of the evidence per start.
     verbose : int
@@ -115,7 +116,7 @@ class BayesianSVR(SelfTuningRegressor):
     the tails (on-bound, :math:`|\alpha_i| = C`, which enter the mean only).
 
     The evidence is a sawtooth along the hyperparameters, because rows enter and leave the transition zones; it is climbed
-    on its smooth companion first (see :mod:`bayesvm.hyper.settle`).
+    on its smooth companion first and, with few rows, on that of Huber's loss before (see :mod:`bayesvm.hyper.settle`).
 
     *Losses with kinks* ("laplace", "epsilon-insensitive") have no curvature to expand at the mode: Laplace's method does
     not apply, but expectation propagation does. The soft insensitive loss with a small beta is as close to the

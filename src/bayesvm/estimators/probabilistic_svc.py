@@ -107,7 +107,7 @@ class ProbabilisticSVC(LabelProbabilities):
     log_evidence_error_ : float
         Monte Carlo standard error of ``log_evidence_``.
     remarks_ : tuple of str
-        What the user should know: a C below ln 2, no interior maximum of the evidence, an uncertain normaliser. Also sent to
+        What the user should know: a C below ln 2, no interior maximum of the evidence, an uncertain normaliser or Q(D). Also sent to
         the log of this module as warnings.
     effective_sample_size_ : float or None
         With ``average=True``: the smallest effective number of posterior draws of a latent value.
@@ -130,8 +130,8 @@ class ProbabilisticSVC(LabelProbabilities):
 
     Examples
     --------
+    >>> from bayesvm import ProbabilisticSVC
     >>> from bayesvm.datasets import make_sollich
-    >>> from bayesvm.estimators.probabilistic_svc import ProbabilisticSVC
     >>> from bayesvm.kernels import Gaussian
     >>> X, y, f = make_sollich(50, random_state=1)
     >>> machine = ProbabilisticSVC(Gaussian(1.25, 0.05), C=2.0, tune="C", standardize=False, random_state=0).fit(X, y)

@@ -7,10 +7,12 @@ companion of the same shape (``smoothed``). The starts climb on the companion's 
 lies where the sawtooth is highest, up to its teeth; from there the evidence itself is climbed, each accepted step a true
 increase.
 
-With many hyperparameters (one length scale per feature) that is not enough: where few points lie in the zones, Laplace's
-evidence is rough on a larger scale, too, and the climb ends at optima that predict badly. A likelihood may then offer another
-companion (``eased``) with zones so wide that most points lie in them, Huber's loss for the soft insensitive one. Different starts
-agree on it, and its optimum is refined on the evidence itself.
+That is not enough where few points lie in the zones: Laplace's evidence is then rough on a larger scale, too, different
+starts end at different optima, and a change of the data in the last digit can decide at which. A likelihood may offer another
+companion (``eased``) with zones so wide that enough points lie in them, Huber's loss for the soft insensitive one. Different
+starts agree on it. With few samples its optimum is where the smooth companion is climbed from; with many hyperparameters (one
+length scale per feature), where the climb on the smooth companion would end at optima that predict badly, it is refined on
+the evidence itself.
 """
 
 from __future__ import annotations
@@ -23,32 +25,48 @@ import numpy as np
 from bayesvm.hyper.ascent import ClimbStatus
 from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
+from bayesvm.inference import Laplace
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.typing import Vector
 
 #: Ends closer than this in every entry of theta are refined together.
 SAME = 0.3
-#: With more hyperparameters than this, the likelihood's eased companion is climbed first.
+#: With more hyperparameters than this, the climb begins with most samples in the zones, and ends with the evidence itself.
 FEW = 6
+#: Samples in the zones from which on the evidence is smooth enough to be climbed, with few and with many hyperparameters.
+ENOUGH = 300
+PLENTY = 2000
 #: Evaluations that the refinement of one end may take: between the teeth of the sawtooth there is little to win.
 REFINEMENT = 20
 
 
 def maximize_evidence(maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
-    """Maximise the objective from the given starts, through a companion where the likelihood has one."""
-    companion = _companion(objective)
-    if companion is objective.likelihood:
-        return maximizer.maximize(objective, starts)
-    smooth = dataclasses.replace(objective, likelihood=companion, inference=objective.inference.suited(companion))
-    settled = maximizer.maximize(smooth, starts)
-    return _continued(maximizer, objective, settled, min(REFINEMENT, maximizer.max_evaluations))
+    """Maximise the objective from the given starts, through its companions where the likelihood has some."""
+    first, *others = _stages(objective)
+    maximum = maximizer.maximize(first, starts)
+    for stage in others:
+        smooth_end = stage is objective and objective.likelihood.smoothed is objective.likelihood
+        longest = maximizer.max_evaluations if smooth_end else min(REFINEMENT, maximizer.max_evaluations)
+        maximum = _continued(maximizer, stage, maximum, longest)
+    return maximum
 
 
-def _companion(objective: EvidenceObjective) -> Likelihood:
-    """Return the likelihood whose evidence the starts climb."""
-    likelihood = objective.likelihood
-    eased = likelihood.eased(len(objective.X)) if objective.theta0.size > FEW else likelihood
-    return eased if eased is not likelihood else likelihood.smoothed
+def _stages(objective: EvidenceObjective) -> list[EvidenceObjective]:
+    """Return the objectives that are climbed one after the other; the last is the given one."""
+    likelihood, n = objective.likelihood, len(objective.X)
+    if objective.theta0.size > FEW:
+        eased = likelihood.eased(n, PLENTY)
+        chain = [eased if eased is not likelihood else likelihood.smoothed]
+    elif isinstance(objective.inference, Laplace):
+        chain = [likelihood.eased(n, ENOUGH), likelihood.smoothed]
+    else:
+        chain = [likelihood.smoothed]
+    return [*(_with(objective, companion) for companion in chain if companion is not likelihood), objective]
+
+
+def _with(objective: EvidenceObjective, companion: Likelihood) -> EvidenceObjective:
+    """Return the evidence of a companion, with a solver that can treat it."""
+    return dataclasses.replace(objective, likelihood=companion, inference=objective.inference.suited(companion))
 
 
 def _continued(maximizer: Maximizer, objective: EvidenceObjective, settled: Maximum, longest: int) -> Maximum:

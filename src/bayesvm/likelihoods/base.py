@@ -157,8 +157,11 @@ class Likelihood(Parameterized, ABC):
         """How often each training sample occurs: once, unless it carries a sample weight above one."""
         return 1.0
 
-    def eased(self, n: int) -> Likelihood:
-        """Return a likelihood of the same parameters whose evidence for n samples is easier to climb: itself, if none is."""
+    def eased(self, n: int, enough: int) -> Likelihood:
+        """Return a likelihood of the same parameters whose evidence is easier to climb: itself, if none is.
+
+        Of n samples about ``enough`` (or all) have curvature under it.
+        """
         return self
 
     # -- near an end of the domain ------------------------------------------------------------------------------------

@@ -106,14 +106,14 @@ class TransitionLoss(Regression):
         tail = np.where(p <= 0.0, flat, np.where(p >= 1.0, -self.C * (t - self.epsilon), curved))
         return np.asarray(tail - np.log(self.C) - self.log_mass)
 
-    def eased(self, n: int) -> Regression:
-        """Return the soft insensitive loss with zones so wide that most samples lie in them: Huber's up to 2000 samples.
+    def eased(self, n: int, enough: int) -> Regression:
+        """Return the soft insensitive loss with zones so wide that most samples lie in them: Huber's up to ``enough`` samples.
 
         Beyond, beta is smaller, so that the number of samples in the zones stays about the same.
         """
         from bayesvm.likelihoods.soft_insensitive import SoftInsensitive
 
-        beta = max(self.beta, min(1.0, 2000.0 / max(n, 1)))
+        beta = max(self.beta, min(1.0, enough / max(n, 1)))
         return self if beta == self.beta else SoftInsensitive(self.C, self.epsilon, beta, limits=self.limits)
 
     def _zones(self, t: Vector) -> tuple[Vector, Mask, Mask, Transition]:

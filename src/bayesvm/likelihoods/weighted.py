@@ -117,9 +117,9 @@ class Weighted(Likelihood):
         inner = self.likelihood.machine
         return self if inner is self.likelihood else dataclasses.replace(self, likelihood=inner)
 
-    def eased(self, n: int) -> Likelihood:
+    def eased(self, n: int, enough: int) -> Likelihood:
         """Return the inner likelihood's eased companion with the same weights (itself, if there is none)."""
-        inner = self.likelihood.eased(n)
+        inner = self.likelihood.eased(n, enough)
         return self if inner is self.likelihood else dataclasses.replace(self, likelihood=inner)
 
     def argument(self, y: Vector, f: Vector) -> Vector:

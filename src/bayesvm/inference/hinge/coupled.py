@@ -7,7 +7,9 @@ if its kink lies within ``doubt`` posterior standard deviations of its mode.
 * Up to three points in doubt, A: the others are replaced by their tangents, a constant or :math:`e^{c y f}`, which is exact up to the
   mass on their other side, and the integral over A is done exactly (:mod:`bayesvm.inference.hinge.patterns`). With up to three
   training points nothing is approximated.
-* More: expectation propagation, a Gaussian that keeps all couplings and treats every kink by its exact one-dimensional moments.
+* More: expectation propagation, a Gaussian that keeps all couplings and treats every kink by its exact one-dimensional moments. Where it
+  does not settle (sample weights that differ by many orders of magnitude), Sollich1999 (8) with ``I +`` takes its place; the terms of the
+  evidence then have the names of :class:`~bayesvm.inference.hinge.naive.NaiveHinge`.
 
 Either way :math:`\partial \ln Q/\partial K = \tfrac12 \alpha\alpha^\top - \tfrac12 R` with the posterior mean :math:`K\alpha` and covariance
 :math:`K - K R K` of the estimate.
@@ -22,11 +24,15 @@ import numpy as np
 from bayesvm.inference.base import Evidence, Factor, Inference, Posterior
 from bayesvm.inference.ep import EP
 from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
-from bayesvm.inference.hinge.naive import kappa_slope, log_kappa, marginal_precision
+from bayesvm.inference.hinge.naive import NaiveHinge, kappa_slope, log_kappa, marginal_precision
 from bayesvm.inference.hinge.patterns import LARGEST, integrate_patterns
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import SupportFactor
+from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
+
+#: Ends of expectation propagation whose values mean nothing.
+UNSETTLED = (Status.OSCILLATES, Status.MAX_ITER)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,8 +78,12 @@ class CoupledHinge(Inference):
         if doubtful.size <= self.exact_up_to:
             factor, evidence = _exact(K, y, likelihood, mode, doubtful)
         else:
-            sites = None if warm_start is None or warm_start.size != 3 * n else warm_start[n:].reshape(2, n)
-            q, evidence = self.gaussian.infer(K, y, likelihood, warm_start=mode.f if sites is None else sites)
+            sites = (
+                _mode_sites(mode) if warm_start is None or warm_start.size != 3 * n else warm_start[n:].reshape(2, n)
+            )
+            q, evidence = self.gaussian.infer(K, y, likelihood, warm_start=sites)
+            if evidence.status in UNSETTLED:
+                return NaiveHinge().infer(K, y, likelihood, warm_start=mode.share)
             factor = q.factor
         latent = np.concatenate([mode.share, np.ravel(evidence.latent)])
         terms = {**evidence.terms, "kappa": log_kappa(C, bound)}
@@ -93,6 +103,12 @@ def _in_doubt(K: Matrix, y: Vector, mode: HingeMode, doubt: float) -> Indices:
     near = np.abs(y * mode.f - 1.0) <= doubt * np.sqrt(var)
     near[mode.marginal] = True
     return np.flatnonzero(near)
+
+
+def _mode_sites(mode: HingeMode) -> Matrix:
+    """Return the sites, precisions and shifts, of the Gaussian about the mode with the precisions of Sollich1999 (8)."""
+    W = marginal_precision(mode)
+    return np.stack([W, W * mode.f + mode.alpha])
 
 
 def _exact(K: Matrix, y: Vector, likelihood: Likelihood, mode: HingeMode, A: Indices) -> tuple[SupportFactor, Evidence]:

@@ -100,7 +100,7 @@ def _log_integrand(nodes: Matrix, mean: Matrix, cov: Matrix, c: Vector, s: float
     rest_mean = mean[:, None, 1:] + (z / s)[:, :, None] * cov[0, 1:]
     inner = _log_masses(rest_mean.reshape(-1, mean.shape[1] - 1), rest_cov, c[1:])
     outer = -0.5 * z**2 - np.log(s) - 0.5 * np.log(2.0 * np.pi) - c[0] * np.maximum(1.0 - nodes, 0.0)
-    return outer[:, :, None] + inner.reshape(*nodes.shape, -1)
+    return np.asarray(outer[:, :, None] + inner.reshape(*nodes.shape, -1))
 
 
 def _nodes(mean: Matrix, cov: Matrix, c: Vector, s: float) -> tuple[Matrix, Matrix]:

@@ -79,7 +79,7 @@ class SliceSampling:
     draws: int = 400
     chains: int = 20
     burn_in: int = 50
-    thin: int = 5
+    thin: int = 10
 
     def run(
         self, K: Matrix, y: Vector, bound: Vector, posterior: Posterior, rng: np.random.Generator
