@@ -33,7 +33,8 @@ def test_the_nine_panels_of_figure_1():
 
 def test_the_evidence_of_figure_2():
     X, y, _ = make_sollich(50, random_state=1)
-    machine = ProbabilisticSVC(Gaussian(1.25, 0.05), tune="C", standardize=False, random_state=0, n_nodes=30).fit(X, y)
+    machine = ProbabilisticSVC(Gaussian(1.25, 0.05), optimizer=None, standardize=False, random_state=0, n_nodes=30)
+    machine.fit(X, y)
     display = EvidenceCurveDisplay.from_estimator(machine, C=np.geomspace(0.5, 8.0, 10))
     assert len(display.ax_.lines) == 3
     mpl.pyplot.close("all")

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from bayesvm.estimators.variational_svc import VariationalSVC
 from bayesvm.exceptions import IncompatibleError
@@ -27,8 +27,14 @@ def fitted(moons):
     return VariationalSVC().fit(*moons)
 
 
-def test_check_estimator():
-    check_estimator(VariationalSVC(n_starts=1), on_skip=None)
+@parametrize_with_checks([VariationalSVC(Gaussian() + Constant(), optimizer=None)])
+def test_scikit_learn_contract_for_a_given_kernel(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+def test_scikit_learn_contract():
+    check_estimator(VariationalSVC(), on_skip=None)
 
 
 def test_the_terms_add_up_to_minus_the_bound(fitted):
