@@ -22,6 +22,7 @@ from bayesvm.inference.hinge import (
     normalizer_path,
     rejection,
 )
+from bayesvm.inference.hinge.annealed import scatter_of_logs
 from bayesvm.inference.hinge.patterns import integrate_patterns
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import Hinge, Logistic, Weighted
@@ -319,6 +320,13 @@ def test_normaliser_against_brute_force():
     C = np.geomspace(0.5, 2.0, 8)
     values, errors = normalizer_path(Normalizer(np.full(3, 1.0 / 3.0), 10.0, seed=1), K, 2.0, C, paths=2000)
     assert abs(values[-1] - truth) < 4.0 * errors[-1] + 0.03
+
+
+def test_runs_that_differ_by_many_nats_do_not_claim_to_know_one():
+    close = np.log(np.array([1.0, 1.1, 0.9, 1.0]))[:, None]
+    assert scatter_of_logs(close)[0] == pytest.approx(np.std(np.exp(close), ddof=1) / 2.0, rel=0.02)
+    far = np.array([-370.0, -340.0, -390.0, -385.0])
+    assert scatter_of_logs(far[:, None])[0] == pytest.approx(np.std(far, ddof=1) / 2.0)
 
 
 def test_gradient_through_the_common_random_numbers():

@@ -129,8 +129,8 @@ def remarks(machine: Machine, C: float, estimate: NormalizerEstimate | None, *, 
     likelihood, objective = machine.likelihood, machine.objective
     if isinstance(objective.inference, CoupledHinge) and "loss" in machine.evidence.terms:
         found.append(
-            "expectation propagation does not settle here (do sample weights differ by many orders of magnitude?): the coarse estimate "
-            "of Sollich1999 (8) took its place"
+            "sample weights differ by so many orders of magnitude that expectation propagation does not settle: the coarse estimate of "
+            "Sollich1999 (8) took its place"
         )
     learnt = learnt and bool(likelihood.theta.size)
     if learnt and likelihood.theta[0] >= likelihood.bounds[0, 1] - 0.02:

@@ -260,6 +260,8 @@ def maximize_normalized(
     return objective.planned(maximum.theta, tol, final=True), maximum
 
 
+#: Evaluations that each start may take on some of the samples before only the best goes on.
+EXPLORATION = 50
 #: Evaluations that the refinement on all samples may take: what is left to win there is of the size of the Monte Carlo error.
 REFINEMENT = 12
 
@@ -267,16 +269,22 @@ REFINEMENT = 12
 def maximize_through_part(
     maximizer: Maximizer, objective: NormalizedObjective, starts: Sequence[Vector], rows: Indices, tol: float
 ) -> tuple[NormalizedObjective, Maximum]:
-    """Maximise on some of the samples from all starts, then on all samples from the best end with a small budget."""
+    """Maximise on some of the samples, from all starts for a while and from the best of them to the end, then on all samples.
+
+    The last step has a small budget.
+    """
     part = objective.part(rows)
     if np.unique(part.y).size < 2:
         return maximize_normalized(maximizer, objective, starts, tol)
-    _, settled = maximize_normalized(maximizer, part, starts, 2.0 * tol)
+    brief = dataclasses.replace(maximizer, max_evaluations=min(EXPLORATION, maximizer.max_evaluations))
+    _, explored = maximize_normalized(brief, part, starts, 2.0 * tol)
+    _, settled = maximize_normalized(maximizer, part, [explored.theta], 2.0 * tol)
     short = dataclasses.replace(maximizer, max_evaluations=min(REFINEMENT, maximizer.max_evaluations))
     objective, maximum = maximize_normalized(short, objective, [settled.theta], tol)
     capped = maximum.status is ClimbStatus.LIMIT and short.max_evaluations < maximizer.max_evaluations
     status = settled.status if capped else maximum.status
-    return objective, dataclasses.replace(maximum, status=status, history=settled.history + maximum.history)
+    history = explored.history + settled.history + maximum.history
+    return objective, dataclasses.replace(maximum, status=status, history=history)
 
 
 __all__ = [

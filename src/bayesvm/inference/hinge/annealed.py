@@ -120,12 +120,24 @@ def pooled(groups: Sequence[Annealed]) -> Annealed:
     values = np.array([g.log_mean for g in groups])
     total = float(logsumexp(values))
     share = np.exp(values - total)
-    scatter = float(np.sqrt(max(float(share @ share) - 1.0 / values.size, 0.0) * values.size / (values.size - 1.0)))
+    scatter = float(scatter_of_logs(values[:, None])[0])
     stated = float(np.sqrt(np.sum((share * np.array([g.error for g in groups])) ** 2)))
     weights = np.concatenate([p * g.weights for p, g in zip(share, groups)])
     f = np.concatenate([g.f for g in groups], axis=1)
     ess = 1.0 / float(weights @ weights)
     return Annealed(total - np.log(values.size), max(scatter, stated), ess, f, weights)
+
+
+def scatter_of_logs(values: Matrix) -> Vector:
+    """Return the standard error of the logarithm of a mean, from the logarithms of independent runs (rows).
+
+    The relative error of the mean is at most 1, reached when one run has all the weight; runs that differ by many nats know the
+    logarithm far less well than that, and the standard error of the mean of the logarithms says so.
+    """
+    runs = values.shape[0]
+    share = np.exp(values - logsumexp(values, axis=0))
+    relative = np.sqrt(np.maximum(np.sum(share**2, axis=0) - 1.0 / runs, 0.0) * runs / (runs - 1.0))
+    return np.asarray(np.maximum(relative, np.std(values, axis=0, ddof=1) / np.sqrt(runs)))
 
 
 def with_nugget(K: Matrix) -> Matrix:
@@ -164,6 +176,7 @@ __all__ = [
     "annealed_evidence",
     "hinge_factor",
     "pooled",
+    "scatter_of_logs",
     "systematic",
     "with_nugget",
 ]

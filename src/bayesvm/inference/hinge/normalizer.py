@@ -20,7 +20,15 @@ import dataclasses
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesvm.inference.hinge.annealed import NUGGET, Annealed, Annealing, pooled, systematic, with_nugget
+from bayesvm.inference.hinge.annealed import (
+    NUGGET,
+    Annealed,
+    Annealing,
+    pooled,
+    scatter_of_logs,
+    systematic,
+    with_nugget,
+)
 from bayesvm.inference.hinge.ellipse import LogFactor, elliptical_step
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.pullback import cholesky_pullback
@@ -187,9 +195,7 @@ def normalizer_path(
         ]
     )
     values = logsumexp(groups, axis=0) - np.log(GROUPS)
-    share = np.exp(groups - logsumexp(groups, axis=0))
-    scatter = np.maximum(np.sum(share**2, axis=0) - 1.0 / GROUPS, 0.0) * GROUPS / (GROUPS - 1.0)
-    return np.asarray(values), np.asarray(np.sqrt(scatter))
+    return np.asarray(values), scatter_of_logs(groups)
 
 
 def _one_path(
