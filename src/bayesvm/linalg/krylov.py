@@ -11,7 +11,7 @@ from bayesvm.typing import Vector
 
 
 def minimal_residual(product: Callable[[Vector], Vector], b: Vector, *, tol: float, max_iter: int) -> Vector:
-    """Return x with |A x - b| at most ``tol`` times |b|, or as small as ``max_iter`` products make it.
+    """Return x whose residual A x - b has a norm of at most ``tol`` times that of b, or as small as ``max_iter`` products make it.
 
     Parameters
     ----------
