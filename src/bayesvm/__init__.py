@@ -34,6 +34,7 @@ _NAMES = {
     "check_gradient": "bayesvm.testing",
     "compare": "bayesvm.comparison",
     "load": "bayesvm.persistence",
+    "sample_prior": "bayesvm.plots.sollich",
     "save": "bayesvm.persistence",
     "suggest": "bayesvm.estimators.suggest",
 }
