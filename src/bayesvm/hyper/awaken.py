@@ -41,9 +41,15 @@ def awaken(maximizer: Maximizer, objective: EvidenceObjective, maximum: Maximum)
         if trial is None:
             break
         new = maximize_evidence(maximizer, objective, [trial])
-        if new.value < maximum.value + WORTH:
+        history = maximum.history + new.history
+        if new.value >= maximum.value + WORTH:
+            maximum = dataclasses.replace(new, history=history)
+        elif new.interrupted:
+            maximum = dataclasses.replace(maximum, history=history)
+        else:
             break
-        maximum = dataclasses.replace(new, history=maximum.history + new.history)
+        if new.interrupted:
+            break
     return maximum
 
 

@@ -110,6 +110,11 @@ class Maximum:
     status: ClimbStatus
     history: tuple[StartRecord, ...]
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped it before it had ended."""
+        return any(record.status is ClimbStatus.INTERRUPTED for record in self.history)
+
 
 @dataclasses.dataclass(frozen=True)
 class Maximizer:

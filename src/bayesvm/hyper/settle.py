@@ -72,8 +72,7 @@ def _with(objective: EvidenceObjective, companion: Likelihood) -> EvidenceObject
 def _continued(maximizer: Maximizer, objective: EvidenceObjective, settled: Maximum, longest: int) -> Maximum:
     """Climb on from the distinct ends of a companion, each with at most ``longest`` evaluations."""
     leaders = _leaders(settled.history)
-    interrupted = any(record.status is ClimbStatus.INTERRUPTED for record in settled.history)
-    short = dataclasses.replace(maximizer, max_evaluations=1 if interrupted else longest)
+    short = dataclasses.replace(maximizer, max_evaluations=1 if settled.interrupted else longest)
     distinct = sorted(set(leaders))
     refined = short.maximize(objective, [settled.history[i].end for i in distinct])
     by_leader = dict(zip(distinct, refined.history))

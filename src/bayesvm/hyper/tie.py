@@ -35,9 +35,14 @@ def maximize_untying(maximizer: Maximizer, objective: EvidenceObjective, starts:
     records: tuple[StartRecord, ...] = ()
     if bound:
         first = maximize_evidence(maximizer, tied, bound)
-        loose.append(untied(objective, tied.kernel, first.theta))
+        theta = untied(objective, tied.kernel, first.theta)
         records = tuple(_untied_record(objective, tied.kernel, record) for record in first.history)
-    free = awaken(maximizer, objective, maximize_evidence(maximizer, objective, loose))
+        if first.interrupted:  # the same model with ties
+            return dataclasses.replace(first, theta=theta, history=records)
+        loose.append(theta)
+    free = maximize_evidence(maximizer, objective, loose)
+    if not free.interrupted:
+        free = awaken(maximizer, objective, free)
     return dataclasses.replace(free, history=records + free.history)
 
 
