@@ -4,7 +4,9 @@
 """
 
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 from hypothesis import settings
@@ -12,6 +14,10 @@ from hypothesis import settings
 settings.register_profile("same", derandomize=True)
 settings.register_profile("explore", derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+if threading.current_thread() is threading.main_thread():
+    # Some tests interrupt themselves; a shell may have started them with interrupts ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 for folder in ("kernels", "likelihoods", "persistence"):
     sys.path.append(str(Path(__file__).parent / folder))

@@ -412,7 +412,6 @@ INTERRUPTED = """
 import os, signal, sys
 from bayesvm.cli.app import run
 from bayesvm.hyper.objective import EvidenceObjective
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests with interrupts ignored
 plain, calls = EvidenceObjective.evaluate, []
 def evaluate(self, *arguments, **options):
     calls.append(self)
