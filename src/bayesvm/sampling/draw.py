@@ -123,12 +123,7 @@ def sample_theta(
     check_is_fitted(estimator)
     if method not in ("auto", "nuts", "ensemble"):
         raise ValueError(f"method: expected 'auto', 'nuts' or 'ensemble', found {method!r}")
-    machines = getattr(estimator, "_machines", None) if isinstance(estimator, SelfTuning) else None
-    if machines is None or not all(_samples(m.objective) for m in machines):
-        raise TypeError(
-            "sample_theta: expected a fitted machine with a Gaussian process posterior and an evidence of its own per "
-            f"machine, found {type(estimator).__name__}"
-        )
+    machines = _machines_of(estimator)
     jumps = any(m.objective.likelihood.smoothed is not m.objective.likelihood for m in machines)
     chosen = ("ensemble" if jumps else "nuts") if method == "auto" else method
     arviz = required("arviz")
@@ -150,6 +145,17 @@ def sample_theta(
             f"sample_theta: the chains have not mixed: {'; '.join(trouble)}", ConvergenceWarning, stacklevel=2
         )
     return ThetaSamples(estimator, data, found, chosen, time.perf_counter() - began)
+
+
+def _machines_of(estimator: Any) -> Any:
+    """Return the machines of a fitted estimator; refuse those whose evidence is no density of their hyperparameters."""
+    machines = getattr(estimator, "_machines", None) if isinstance(estimator, SelfTuning) else None
+    if machines is None or not all(_samples(m.objective) for m in machines):
+        raise TypeError(
+            "sample_theta: expected a fitted machine with a Gaussian process posterior and an evidence of its own per "
+            f"machine, found {type(estimator).__name__}"
+        )
+    return machines
 
 
 def _samples(objective: Any) -> bool:
