@@ -42,7 +42,7 @@ REFINEMENT = 20
 
 def maximize_evidence(maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
     """Maximise the objective from the given starts, through its companions where the likelihood has some."""
-    first, *others = _stages(objective)
+    first, *others = stages(objective)
     maximum = maximizer.maximize(first, starts)
     for stage in others:
         smooth_end = stage is objective and objective.likelihood.smoothed is objective.likelihood
@@ -51,7 +51,7 @@ def maximize_evidence(maximizer: Maximizer, objective: EvidenceObjective, starts
     return maximum
 
 
-def _stages(objective: EvidenceObjective) -> list[EvidenceObjective]:
+def stages(objective: EvidenceObjective) -> list[EvidenceObjective]:
     """Return the objectives that are climbed one after the other; the last is the given one."""
     likelihood, n = objective.likelihood, len(objective.X)
     if objective.theta0.size > FEW:
@@ -123,4 +123,4 @@ def _joined(first: StartRecord, second: StartRecord, *, own: bool) -> StartRecor
     )
 
 
-__all__ = ["maximize_evidence"]
+__all__ = ["maximize_evidence", "stages"]

@@ -2,8 +2,9 @@ r"""Learning one length scale per feature: first one for all, then each on its o
 
 The evidence of a kernel with d length scales has many local optima and is costly to climb from afar. With all of them tied it
 has a handful of parameters and, as a rule, one optimum; the starts climb there. The best end is where the features are set
-free, and where features that were switched off on the way are tried once more (:mod:`bayesvm.hyper.awaken`). Nothing can be
-lost: the tied optimum is a point of the larger space, and the climb only rises from it.
+free, where features that were switched off on the way are tried once more (:mod:`bayesvm.hyper.awaken`), and where those that
+turn out weak are switched off (:mod:`bayesvm.hyper.lull`). Nothing can be lost: the tied optimum is a point of the larger
+space, and the climb only rises from it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayesvm.hyper.awaken import awaken
+from bayesvm.hyper.lull import lull
 from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.settle import maximize_evidence
@@ -43,6 +45,8 @@ def maximize_untying(maximizer: Maximizer, objective: EvidenceObjective, starts:
     free = maximize_evidence(maximizer, objective, loose)
     if not free.interrupted:
         free = awaken(maximizer, objective, free)
+    if not free.interrupted:
+        free = lull(maximizer, objective, free)
     return dataclasses.replace(free, history=records + free.history)
 
 

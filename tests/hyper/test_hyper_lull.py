@@ -1,0 +1,97 @@
+"""Switching weak features off: never at the expense of the evidence."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import bayesvm.likelihoods as lib
+from bayesvm.hyper import ClimbStatus, EvidenceObjective, Maximizer, Maximum, StartRecord
+from bayesvm.hyper.lull import lull
+from bayesvm.inference import Laplace
+from bayesvm.kernels import Constant, Gaussian
+from bayesvm.kernels.inputs import Inputs
+
+D = 5
+KERNEL = Gaussian(ard=True) + Constant()
+
+
+def machine(likelihood, kernel=KERNEL, n=80, seed=0):
+    """Two relevant features and three that are noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, D))
+    f = np.sin(1.5 * X[:, 0]) + 0.5 * X[:, 1] + 0.2 * rng.normal(size=n)
+    y = f if isinstance(likelihood, lib.Regression) else np.where(f > 0.0, 1.0, -1.0)
+    return EvidenceObjective(kernel.bind(D), likelihood, Laplace(), Inputs(X), y)
+
+
+def maximum_at(objective, relevance):
+    """Return a maximum in name only, with the given relevances and all else as in the objective."""
+    kernel, likelihood = objective.model(objective.theta0)
+    for feature, value in enumerate(relevance):
+        kernel = kernel.with_relevance(feature, value)
+    theta = np.concatenate([kernel.theta, likelihood.theta])
+    found = objective.evaluate(theta)
+    record = StartRecord(theta, theta, found.value, 1, ClimbStatus.CONVERGED, 0.0)
+    return Maximum(theta, found.value, found.evidence.latent, ClimbStatus.CONVERGED, (record,))
+
+
+def relevances(objective, maximum):
+    return objective.model(maximum.theta)[0].relevance(D)
+
+
+@pytest.mark.parametrize(
+    "likelihood",
+    [lib.Logistic(), lib.Trigonometric(), lib.SoftInsensitive(8.0, 0.1, 0.3)],
+    ids=lambda x: type(x).__name__,
+)
+def test_weak_features_go_and_the_evidence_does_not_fall(likelihood):
+    objective = machine(likelihood)
+    before = maximum_at(objective, [1.0, 0.3, 1e-4, 1e-5, 1e-5])
+    after = lull(Maximizer(), objective, before)
+    assert after.value >= before.value
+    assert after.status is ClimbStatus.CONVERGED
+    assert after.history[:1] == before.history
+    np.testing.assert_allclose(objective.evaluate(after.theta).value, after.value, rtol=1e-6)
+    found = relevances(objective, after)
+    assert np.all(found[2:] <= 1e-7)
+    assert np.all(found[:2] > 1e-3)
+
+
+def test_a_weak_feature_that_matters_stays():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, D))
+    y = np.sin(12.0 * X[:, 0]) + 0.5 * X[:, 1] + 0.05 * rng.normal(size=120)
+    kernel = (Gaussian(4.0, ard=True) + Constant()).bind(D)
+    objective = EvidenceObjective(kernel, lib.GaussianNoise(0.05), Laplace(), Inputs(X), y)
+    before = maximum_at(objective, [60.0, 0.05, 1e-8, 1e-8, 1e-8])
+    after = lull(Maximizer(), objective, before)
+    assert after is before  # the second is weak beside the first, but the evidence needs it; the others are off already
+
+
+def test_a_lower_end_is_not_taken():
+    objective = machine(lib.Logistic())
+    before = maximum_at(objective, [1.0, 0.3, 1e-4, 1e-5, 1e-5])
+    high = dataclasses.replace(before, value=before.value + 1e3)
+    after = lull(Maximizer(), objective, high)
+    np.testing.assert_array_equal(after.theta, high.theta)
+    assert after.value == high.value
+    assert len(after.history) == 2
+
+
+def test_without_relevances_there_is_nothing_to_do():
+    objective = machine(lib.Logistic(), kernel=Gaussian() + Constant())
+    before = maximum_at(objective, [])
+    assert lull(Maximizer(), objective, before) is before
+
+
+def test_an_interrupt_keeps_the_best_so_far():
+    objective = machine(lib.Logistic())
+    before = maximum_at(objective, [1.0, 0.3, 1e-4, 1e-5, 1e-5])
+
+    def interrupt(tick):
+        raise KeyboardInterrupt
+
+    after = lull(Maximizer(callback=interrupt), objective, before)
+    assert after.interrupted
+    assert after.value >= before.value
