@@ -4,14 +4,16 @@ Problem: maximise :math:`v(\theta)` within bounds, where one evaluation (value a
 :math:`\theta`, values in nats have an absolute meaning, and v may jump downwards or upwards where a point enters or leaves
 the support of a loss that is not twice continuously differentiable (Chu2003, footnote 5).
 
-Method: BFGS with the dense inverse Hessian H restricted to the coordinates that no bound blocks, backtracking with
-quadratic interpolation, first step of at most unit length in :math:`\theta` (a factor e), extended while the slope stays.
-A step is accepted only if the value rises, so the last point is the best one seen. Where the line search fails, H is
-forgotten once and steepest ascent tried; if that fails too the climb has stalled at a jump, and says so. It has converged
-when the gain that the quadratic model still predicts, :math:`\tfrac12 g^\top H g`, is below ``tol`` nats. H begins as the
-identity and is not rescaled by the first step, as is usual elsewhere: one nat per squared unit of a logarithm is about the
-least curvature that matters, and the long flat directions of an evidence (variance of a constant, length scales of
-irrelevant inputs) would otherwise look converged before they were tried.
+Method: BFGS with the dense inverse Hessian H restricted to the coordinates that no bound blocks, and a limit on how far a step
+may reach. A step is accepted only if the value rises, so the last point is the best one seen. A step that goes too far is not
+lost: the gradient there tells the curvature along it, H is updated all the same, and the next trial goes its own way, within
+the reach that a parabola through the values allows. The reach grows again with the steps that succeed. The first step is of at
+most unit length in :math:`\theta` (a factor e), and extended while the slope stays. Where no step succeeds, H is forgotten
+once and steepest ascent tried; if that fails too the climb has stalled at a jump, and says so. It has converged when the gain
+that the quadratic model still predicts, :math:`\tfrac12 g^\top H g`, is below ``tol`` nats. H begins as the identity and is
+not rescaled by the first step, as is usual elsewhere: one nat per squared unit of a logarithm is about the least curvature
+that matters, and the long flat directions of an evidence (variance of a constant, length scales of irrelevant inputs) would
+otherwise look converged before they were tried.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections.abc import Callable
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesvm.typing import Matrix, Vector
 
@@ -72,6 +75,14 @@ class Point:
 Evaluate = Callable[[Vector, "Vector | None"], Point]
 
 
+#: Largest change of a coordinate in one step.
+LARGEST_STEP = 2.0
+#: Share of the gain that the slope promises which makes a step acceptable.
+SUFFICIENT = 1e-4
+#: How many times as far as the last one a step may reach.
+WIDENING = 2.5
+
+
 @dataclasses.dataclass(frozen=True)
 class Climb:
     """State of a climb.
@@ -88,6 +99,8 @@ class Climb:
         How many evaluations were spent.
     status : ClimbStatus
         Whether it goes on.
+    reach : float
+        Largest change of a coordinate that the next step may try.
     """
 
     point: Point
@@ -95,67 +108,80 @@ class Climb:
     fresh: bool
     evaluations: int
     status: ClimbStatus
+    reach: float = LARGEST_STEP
 
 
-LARGEST_STEP = 2.0
-SUFFICIENT = 1e-4
+def begin(
+    evaluate: Evaluate, theta: Vector, bounds: Matrix, *, H: Matrix | None = None, latent: Vector | None = None
+) -> Climb:
+    """Evaluate the start (moved inside the bounds) and return the state.
 
-
-def begin(evaluate: Evaluate, theta: Vector, bounds: Matrix) -> Climb:
-    """Evaluate the start (moved inside the bounds) and return the state."""
+    ``H`` and ``latent`` may come from the end of a climb on a similar function.
+    """
     theta = np.clip(theta, bounds[:, 0], bounds[:, 1])
-    point = evaluate(theta, None)
+    point = evaluate(theta, latent)
     status = ClimbStatus.RUNNING if np.isfinite(point.value) else ClimbStatus.FAILED
     if theta.size == 0 and status is ClimbStatus.RUNNING:
         status = ClimbStatus.CONVERGED
-    return Climb(point, np.eye(theta.size), True, 1, status)
+    return Climb(point, np.eye(theta.size) if H is None else H, H is None, 1, status)
 
 
 def advance(evaluate: Evaluate, climb: Climb, bounds: Matrix, tol: float) -> Climb:
     """Take one step (one or more evaluations) and return the new state."""
     point, g = climb.point, climb.point.gradient
     free = ~(((point.theta <= bounds[:, 0]) & (g < 0.0)) | ((point.theta >= bounds[:, 1]) & (g > 0.0)))
-    direction = np.zeros_like(g)
-    if climb.fresh:
-        direction[free] = g[free] / max(1.0, float(np.sqrt(g[free] @ g[free])))
-    else:
-        direction[free] = climb.H[np.ix_(free, free)] @ g[free]
-    slope = float(g @ direction)
-    if 0.5 * slope < tol:
+    direction = _uphill(climb, free)
+    if 0.5 * float(g @ direction) < tol:
         return dataclasses.replace(climb, status=ClimbStatus.CONVERGED)
-    direction *= min(1.0, LARGEST_STEP / float(np.max(np.abs(direction))))
-
-    new, spent = _line_search(evaluate, point, direction, bounds, tol, extend=climb.fresh)
-    spent += climb.evaluations
-    if new is None:
-        status = ClimbStatus.STALLED if climb.fresh else ClimbStatus.RUNNING
-        return dataclasses.replace(climb, fresh=True, evaluations=spent, status=status)
-    H, known = _update(climb, new.theta - point.theta, point.gradient - new.gradient)
-    return Climb(new, H, not known, spent, ClimbStatus.RUNNING)
-
-
-def _line_search(
-    evaluate: Evaluate, point: Point, direction: Vector, bounds: Matrix, tol: float, *, extend: bool
-) -> tuple[Point | None, int]:
-    """Return a higher point along the direction (None if there is none) and the evaluations spent."""
-    t, spent = 1.0, 0
+    state = climb
     while True:
-        theta = np.clip(point.theta + t * direction, bounds[:, 0], bounds[:, 1])
-        expected = float(point.gradient @ (theta - point.theta))
+        direction *= min(1.0, state.reach / float(np.max(np.abs(direction))))
+        theta = np.clip(point.theta + direction, bounds[:, 0], bounds[:, 1])
+        expected = float(g @ (theta - point.theta))
         if expected < 0.1 * tol:
-            return None, spent
+            status = ClimbStatus.STALLED if climb.fresh else ClimbStatus.RUNNING
+            return Climb(point, climb.H, True, state.evaluations, status)
         trial = evaluate(theta, point.latent)
-        spent += 1
+        state = dataclasses.replace(state, evaluations=state.evaluations + 1)
         if trial.value >= point.value + SUFFICIENT * expected:
             break
-        if np.isfinite(trial.value):  # maximum of the parabola through value, slope and trial
-            t *= float(np.clip(0.5 * expected / (expected + point.value - trial.value), 0.1, 0.5))
-        else:
-            t *= 0.2
-    while extend and t < 8.0 and trial.gradient @ direction > 0.5 * (point.gradient @ direction):
+        state = _warned(state, trial, expected)
+        direction = _uphill(state, free)
+    first = state.evaluations == climb.evaluations + 1
+    if climb.fresh and first:
+        trial, extra = _extended(evaluate, point, trial, bounds)
+        state = dataclasses.replace(state, evaluations=state.evaluations + extra)
+    state = _learnt(state, trial)
+    reach = WIDENING * float(np.max(np.abs(trial.theta - point.theta)))
+    reach = min(LARGEST_STEP, max(reach, climb.reach) if first else reach)
+    return dataclasses.replace(state, point=trial, reach=reach)
+
+
+def _uphill(climb: Climb, free: NDArray[np.bool_]) -> Vector:
+    """Return the step that H and the gradient suggest, of at most unit length if H is still the initial guess."""
+    g = np.where(free, climb.point.gradient, 0.0)
+    if climb.fresh:
+        return np.asarray(g / max(1.0, float(np.sqrt(g @ g))))
+    return np.where(free, climb.H @ g, 0.0)
+
+
+def _warned(climb: Climb, trial: Point, expected: float) -> Climb:
+    """Return the state after a trial that did not rise as ``expected``: it reaches less far, and knows the curvature along it."""
+    length = float(np.max(np.abs(trial.theta - climb.point.theta)))
+    if not np.isfinite(trial.value):
+        return dataclasses.replace(climb, reach=0.2 * length)
+    vertex = (
+        0.5 * expected / (expected + climb.point.value - trial.value)
+    )  # of the parabola through value, slope and trial
+    return dataclasses.replace(_learnt(climb, trial), reach=length * float(np.clip(vertex, 0.1, 0.5)))
+
+
+def _extended(evaluate: Evaluate, point: Point, trial: Point, bounds: Matrix) -> tuple[Point, int]:
+    """Return the highest point farther along a first step whose slope stays, and the evaluations spent."""
+    direction, t, spent = trial.theta - point.theta, 1.0, 0
+    while t < 8.0 and trial.gradient @ direction > 0.5 * (point.gradient @ direction):
         t *= 2.5
-        theta = np.clip(point.theta + t * direction, bounds[:, 0], bounds[:, 1])
-        farther = evaluate(theta, trial.latent)
+        farther = evaluate(np.clip(point.theta + t * direction, bounds[:, 0], bounds[:, 1]), trial.latent)
         spent += 1
         if not farther.value > trial.value:
             break
@@ -163,14 +189,16 @@ def _line_search(
     return trial, spent
 
 
-def _update(climb: Climb, s: Vector, y: Vector) -> tuple[Matrix, bool]:
-    """Return the BFGS update of H for the step s and the drop y of the gradient, and whether there is one to speak of."""
+def _learnt(climb: Climb, trial: Point) -> Climb:
+    """Return the state with the BFGS update of H for the step to a trial, if the gradient falls along it."""
+    s, y = trial.theta - climb.point.theta, climb.point.gradient - trial.gradient
     sy = float(s @ y)
     if sy <= 1e-8 * float(np.sqrt((s @ s) * (y @ y))):
-        return climb.H, not climb.fresh
+        return climb
     H = np.eye(s.size) if climb.fresh else climb.H
     Hy = H @ y
-    return H + (1.0 + float(y @ Hy) / sy) / sy * np.outer(s, s) - (np.outer(Hy, s) + np.outer(s, Hy)) / sy, True
+    H = H + (1.0 + float(y @ Hy) / sy) / sy * np.outer(s, s) - (np.outer(Hy, s) + np.outer(s, Hy)) / sy
+    return dataclasses.replace(climb, H=H, fresh=False)
 
 
 __all__ = ["Climb", "ClimbStatus", "Evaluate", "Point", "advance", "begin"]

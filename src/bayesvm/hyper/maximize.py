@@ -67,6 +67,8 @@ class StartRecord:
         How it ended.
     seconds : float
         Time spent in evaluations.
+    H : array or None
+        Inverse Hessian of minus the value at ``end``, as far as the climb learnt it.
     """
 
     start: Vector
@@ -75,6 +77,7 @@ class StartRecord:
     evaluations: int
     status: ClimbStatus
     seconds: float
+    H: Matrix | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,8 +142,26 @@ class Maximizer:
     n_jobs: int | None = None
     callback: Callable[[Tick], None] | None = None
 
-    def maximize(self, objective: Objective, starts: Sequence[Vector]) -> Maximum:
+    def maximize(
+        self,
+        objective: Objective,
+        starts: Sequence[Vector],
+        *,
+        metrics: Sequence[Matrix | None] | None = None,
+        latent: Vector | None = None,
+    ) -> Maximum:
         """Climb from every start and return the best point seen.
+
+        Parameters
+        ----------
+        objective : Objective
+            What is maximised.
+        starts : sequence of array
+            Values of theta.
+        metrics : sequence of array or None, optional
+            The inverse Hessian H to begin with at each start, where it is known from a similar objective.
+        latent : array, optional
+            Warm start for the first evaluations.
 
         Raises
         ------
@@ -149,7 +170,8 @@ class Maximizer:
         """
         if not starts:
             raise ValueError("maximize: expected at least one start, found none")
-        runs = [Run(i, np.asarray(start, dtype=float)) for i, start in enumerate(starts)]
+        pairs = zip(starts, metrics or [None] * len(starts), strict=True)
+        runs = [Run(i, np.asarray(start, dtype=float), H, latent) for i, (start, H) in enumerate(pairs)]
         best = Best()
         try:
             self._rounds(objective, runs, best)
@@ -191,6 +213,8 @@ class Run:
 
     index: int
     start: Vector
+    H: Matrix | None = None
+    latent: Vector | None = None
     climb: Climb | None = None
     evaluations: int = 0
     seconds: float = 0.0
@@ -220,7 +244,8 @@ class Run:
     def record(self) -> StartRecord:
         """Return what the history keeps."""
         point = self.point
-        return StartRecord(self.start, point.theta, point.value, self.evaluations, self.status, self.seconds)
+        H = None if self.climb is None or self.climb.fresh else self.climb.H
+        return StartRecord(self.start, point.theta, point.value, self.evaluations, self.status, self.seconds, H)
 
 
 class Best:
@@ -271,13 +296,14 @@ def climb_round(objective: Objective, run: Run, options: Maximizer, best: Best) 
             options.callback(Tick(run.index, spent, theta, point.value, top))
         return point
 
-    climb = run.climb or begin(evaluate, run.start, objective.bounds)
+    climb = run.climb or begin(evaluate, run.start, objective.bounds, H=run.H, latent=run.latent)
     end = min(run.evaluations + ROUND, options.max_evaluations)
     while climb.status is ClimbStatus.RUNNING and spent < end:
         climb = advance(evaluate, climb, objective.bounds, options.tol * run.start.size)
     if climb.status is ClimbStatus.RUNNING and spent >= options.max_evaluations:
         climb = dataclasses.replace(climb, status=ClimbStatus.LIMIT)
-    return Run(run.index, run.start, climb, spent, run.seconds + time.perf_counter() - began)
+    seconds = run.seconds + time.perf_counter() - began
+    return dataclasses.replace(run, climb=climb, evaluations=spent, seconds=seconds)
 
 
 def evaluate_point(objective: Objective, theta: Vector, latent: Vector | None) -> Point:

@@ -4,8 +4,8 @@ The Laplace evidence of a loss whose curvature jumps (trigonometric, soft insens
 :math:`\theta`: each point that enters or leaves the curved zone moves it by a fraction of a nat, and the gradient between two
 jumps can point away from the overall trend (Chu2003, footnote 5). Such a likelihood names a twice continuously differentiable
 companion of the same shape (``smoothed``). The starts climb on the companion's evidence, which has no jumps and whose optimum
-lies where the sawtooth is highest, up to its teeth; from there the evidence itself is climbed, each accepted step a true
-increase.
+lies where the sawtooth is highest, up to its teeth; from there the evidence itself is climbed, with the curvature that the
+companion taught, each accepted step a true increase.
 
 That is not enough where few points lie in the zones: Laplace's evidence is then rough on a larger scale, too, different
 starts end at different optima, and a change of the data in the last digit can decide at which. A likelihood may offer another
@@ -74,7 +74,8 @@ def _continued(maximizer: Maximizer, objective: EvidenceObjective, settled: Maxi
     leaders = _leaders(settled.history)
     short = dataclasses.replace(maximizer, max_evaluations=1 if settled.interrupted else longest)
     distinct = sorted(set(leaders))
-    refined = short.maximize(objective, [settled.history[i].end for i in distinct])
+    ends = [settled.history[i] for i in distinct]
+    refined = short.maximize(objective, [e.end for e in ends], metrics=[e.H for e in ends], latent=settled.latent)
     by_leader = dict(zip(distinct, refined.history))
     history = tuple(
         _joined(record, by_leader[leader], own=leader == i)
@@ -120,6 +121,7 @@ def _joined(first: StartRecord, second: StartRecord, *, own: bool) -> StartRecor
         first.evaluations + (second.evaluations if own else 0),
         ClimbStatus.INTERRUPTED if interrupted else status,
         first.seconds + (second.seconds if own else 0.0),
+        second.H,
     )
 
 

@@ -59,7 +59,7 @@ def untied(objective: EvidenceObjective, tied: Kernel, theta: Vector) -> Vector:
 
 def _untied_record(objective: EvidenceObjective, tied: Kernel, record: StartRecord) -> StartRecord:
     start, end = (untied(objective, tied, theta) for theta in (record.start, record.end))
-    return dataclasses.replace(record, start=start, end=end)
+    return dataclasses.replace(record, start=start, end=end, H=None)
 
 
 __all__ = ["maximize_untying"]
