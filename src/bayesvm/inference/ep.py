@@ -53,6 +53,8 @@ REENTRY = 4.0
 SMALLEST_STEP = 0.1
 #: Sweeps without a new smallest residual after which the iteration has stalled or oscillates.
 PATIENCE = 40
+#: Residual at which the weakest sites are told from the others.
+ROUGH = 1e-2
 #: Residual below which a lack of progress is put down to rounding.
 ROUNDING = 1e-5
 
@@ -94,7 +96,7 @@ class EP(Inference):
     drop : float
         Sites that change mean and variance by less than this, relative to the cavity, are left out of the factor.
     prune : float
-        For :meth:`posterior` only: the weakest sites are left out for good once the fixed point is found, as many as together
+        For :meth:`posterior` only: the weakest sites are left out for good once the fixed point is roughly known, as many as together
         move no mean by more than about this many standard deviations; the others are then fitted again.
     """
 
@@ -125,9 +127,12 @@ class EP(Inference):
         self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
     ) -> tuple[Posterior, float, Status]:
         """Return posterior, log evidence and status without the derivatives of the evidence, at a lower cost."""
-        sweep, status, _ = self._fixed_point(K, y, likelihood, warm_start)
-        frozen = _weakest(sweep, self.prune)
-        if np.any(frozen & (sweep.sites[0] != 0.0)):
+        rough = self
+        if self.prune:  # which sites are the weakest shows early, and no site below the average of the budget matters
+            rough = EP(max(ROUGH, self.tol), self.max_iter, max(self.drop, self.prune / y.size))
+        sweep, status, _ = rough._fixed_point(K, y, likelihood, warm_start)
+        if self.prune:
+            frozen = _weakest(sweep, self.prune)
             sweep, status, _ = self._iterate(K, y, likelihood, np.where(frozen, 0.0, sweep.sites), frozen)
         return Posterior.of(sweep.marginals.alpha.copy(), sweep.factor), sum(_terms(sweep).values()), status
 
