@@ -14,8 +14,20 @@ X, Y, F = make_sinc(80, random_state=0)
 def test_constant_targets(value):
     machine = BayesianSVR(n_starts=2).fit(X, np.full(80, value))
     mean, std = machine.predict(np.array([[0.0], [50.0]]), return_std=True)
-    np.testing.assert_allclose(mean, value, atol=1e-2)
-    assert np.all(np.isfinite(std))
+    size = abs(value) or 1.0
+    np.testing.assert_allclose(mean, value, atol=1e-6 * size)
+    assert np.all((std > 0.0) & (std < 1e-6 * size))  # the function varies no more than the targets do
+    low, high = machine.predict_interval(X[:3])
+    assert np.all((low < mean[0]) & (mean[0] < high))
+    assert np.all(np.isfinite(machine.log_density(X[:3], np.full(3, value + 1.0))))
+
+
+def test_one_constant_output_of_two():
+    both = BayesianSVR(n_starts=1).fit(X, np.column_stack([np.full(80, 3.0), Y]))
+    alone = BayesianSVR(n_starts=1).fit(X, Y)
+    mean = both.predict(X[:5])
+    np.testing.assert_allclose(mean[:, 0], 3.0, atol=1e-6)
+    np.testing.assert_allclose(mean[:, 1], alone.predict(X[:5]), atol=1e-9)
 
 
 def test_one_sample():

@@ -76,9 +76,7 @@ class Summary:
     def target_scale(self) -> TargetScale:
         """Return the map of targets to zero mean and unit variance."""
         assert self.targets is not None
-        scale = np.sqrt(self.targets.var)
-        rounding = 8.0 * np.finfo(float).eps * self.targets.size
-        return TargetScale(self.targets.mean, np.where(scale > rounding, scale, 1.0))
+        return TargetScale.from_moments(self.targets.mean, self.targets.var, self.targets.size)
 
 
 def survey(rows: Rows, number: int, row_weights: Callable[[Any, Any], Vector | None], labels: bool) -> Summary:

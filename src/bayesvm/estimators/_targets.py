@@ -10,6 +10,9 @@ from bayesvm.estimators._standardize import weighted_moments
 from bayesvm.likelihoods.base import Regression
 from bayesvm.typing import Matrix, Vector
 
+#: Scale of an output that does not vary, relative to its largest value.
+CONSTANT = 1e-9
+
 
 @dataclasses.dataclass(frozen=True)
 class TargetScale:
@@ -18,7 +21,8 @@ class TargetScale:
     Attributes
     ----------
     shift, scale : array, shape (m,)
-        Means and standard deviations (divisor n); an output that is constant up to rounding has scale 1.
+        Means and standard deviations (divisor n). An output that is constant up to rounding has a billionth of its largest
+        value (of 1, if all are zero): the function varies no more than the targets, as its variance says.
     """
 
     shift: Vector
@@ -33,9 +37,14 @@ class TargetScale:
         origin = Y[0].copy()  # moments about a row of the data: a huge offset costs no digits
         moments = [weighted_moments(np.ascontiguousarray(column)[:, None], weights) for column in (Y - origin).T]
         shift, var = (np.concatenate(parts) for parts in zip(*moments))
-        rounding = 8.0 * np.finfo(float).eps * np.max(np.abs(Y), axis=0)
+        return cls.from_moments(origin + shift, var, np.max(np.abs(Y), axis=0))
+
+    @classmethod
+    def from_moments(cls, mean: Vector, var: Vector, largest: Vector) -> TargetScale:
+        """Return the map from the moments of the outputs and their largest absolute values."""
         scale = np.sqrt(var)
-        return cls(origin + shift, np.where(scale > rounding, scale, 1.0))
+        varies = scale > 8.0 * np.finfo(float).eps * largest
+        return cls(mean, np.where(varies, scale, CONSTANT * np.where(largest > 0.0, largest, 1.0)))
 
     @classmethod
     def identity(cls, m: int) -> TargetScale:
