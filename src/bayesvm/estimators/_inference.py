@@ -14,9 +14,9 @@ METHODS: Mapping[str, Callable[[Solver], Inference]] = {
     "variational": lambda solver: Variational(),
 }
 
-#: Expectation propagation for predictions: run once, and far enough that equal data give equal predictions to many digits.
-#: The weakest sites, which together move a mean by a twentieth of its standard deviation at most, are left out.
-PREDICTIVE_EP = EP(tol=1e-9, prune=0.05)
+#: Expectation propagation for predictions, run once. The weakest sites, which together move a mean by a twentieth of its
+#: standard deviation at most, are left out.
+PREDICTIVE_EP = EP(prune=0.05)
 
 
 def inference_from_name(name: str, likelihood: Likelihood, solver: Solver) -> Inference:

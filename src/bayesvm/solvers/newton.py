@@ -33,12 +33,13 @@ from bayesvm.typing import Matrix, Vector
 
 @dataclasses.dataclass(frozen=True)
 class _Point:
-    """An iterate: coefficients, latent values, objective and derivatives of the loss."""
+    """An iterate: coefficients, latent values, objective, derivatives of the loss, and how often each point occurs."""
 
     alpha: Vector
     f: Vector
     objective: float
     d: Derivatives
+    copies: Vector | float
 
     @property
     def residual(self) -> Vector:
@@ -46,7 +47,9 @@ class _Point:
 
     @property
     def kkt(self) -> float:
-        return float(np.max(np.abs(self.residual)) / max(1.0, float(np.max(np.abs(self.d.gradient)))))
+        """Residual per occurrence, so that weighted and repeated points are solved to the same digit."""
+        scale = max(1.0, float(np.max(np.abs(self.d.gradient) / self.copies)))
+        return float(np.max(np.abs(self.residual) / self.copies)) / scale
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +106,7 @@ def _newton_direction(K: Matrix, factor: SupportFactor, residual: Vector) -> Vec
 
 def _point(y: Vector, likelihood: Likelihood, alpha: Vector, f: Vector) -> _Point:
     d = likelihood.derivatives(y, f)
-    return _Point(alpha, f, float(0.5 * (alpha @ f) + np.sum(d.loss)), d)
+    return _Point(alpha, f, float(0.5 * (alpha @ f) + np.sum(d.loss)), d, likelihood.copies)
 
 
 def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None, tol: float) -> tuple[_Point, int]:
