@@ -122,8 +122,8 @@ def test_the_free_energy_never_rises(likelihood, size, monkeypatch):
     K, y = problem(likelihood)
     lower, energies = variational._lower, []
 
-    def recorded(K, y, likelihood, q, natural):
-        new = lower(K, y, likelihood, q, natural)
+    def recorded(K, y, likelihood, q, natural, near):
+        new = lower(K, y, likelihood, q, natural, near)
         if new is not None:
             energies.append((q.energy, new.energy))
         return new

@@ -31,7 +31,7 @@ from bayesvm.typing import Matrix, Vector
 #: Least variance, relative to the largest prior variance.
 FLOOR = 1e-15
 #: Points whose precision is a smaller share of their posterior precision are left out of S.
-WEAK = 1e-4
+WEAK = 1e-8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,8 +64,19 @@ class Gaussian:
     expected: Expected
 
     @classmethod
-    def of(cls, K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix) -> Gaussian:
+    def of(
+        cls,
+        K: Matrix,
+        y: Vector,
+        likelihood: Likelihood,
+        natural: Matrix,
+        known: Gaussian | None = None,
+        near: float = 0.0,
+    ) -> Gaussian:
         """Compute it from its natural parameters.
+
+        If the marginals differ by less than ``near``, in standard deviations, from those of the Gaussian ``known``, its expected
+        losses are moved (:meth:`~bayesvm.likelihoods.expectations.Expected.moved`), otherwise they are computed.
 
         Raises
         ------
@@ -81,7 +92,10 @@ class Gaussian:
         alpha[M] -= R @ times(K, nu)[M]
         mean = times(K, alpha)
         var = np.maximum(var, FLOOR * float(np.max(np.diagonal(K))))
-        return cls(natural, factor, R, alpha, mean, var, float(D @ var), likelihood.expected(y, mean, var))
+        expected = None if known is None else known.moved(mean, var, near)
+        if expected is None:
+            expected = likelihood.expected(y, mean, var)
+        return cls(natural, factor, R, alpha, mean, var, float(D @ var), expected)
 
     @property
     def terms(self) -> dict[str, float]:
@@ -112,8 +126,18 @@ class Gaussian:
         e = self.expected
         return np.stack([e.curvature, e.curvature * self.mean - e.gradient])
 
-    def newton(self, K: Matrix, *, convex: bool) -> Matrix:
-        """Return where a Newton step leads; with a convex loss no precision becomes negative."""
+    def moved(self, mean: Vector, var: Vector, near: float) -> Expected | None:
+        """Return the expected losses for marginals that are near its own, None if they are not."""
+        shift, change = mean - self.mean, var - self.var
+        if np.all(np.abs(shift) < near * np.sqrt(self.var)) and np.all(np.abs(change) < near * self.var):
+            return self.expected.moved(shift, change)
+        return None
+
+    def newton(self, K: Matrix, *, convex: bool, tol: float) -> Matrix:
+        """Return where a Newton step leads, which is worked out well enough for a residual of ``tol`` if it is within one step.
+
+        With a convex loss no precision becomes negative.
+        """
         e, D = self.expected, self.natural[0]
         M = self.factor.support
         share = np.abs(D[M]) * self.var[M] > WEAK
@@ -138,7 +162,7 @@ class Gaussian:
         size = float(np.sqrt(right @ right))
         push = -r1
         if size > 0.0:
-            change[J] = minimal_residual(product, right, tol=min(0.1, size), max_iter=20) / var
+            change[J] = minimal_residual(product, right, tol=min(0.1, max(size, 0.1 * tol / size)), max_iter=20) / var
             push[J] += 0.5 * third * spread(change[J])
         move = self._covariance(K, push)
         new = D + change
@@ -169,12 +193,9 @@ def _plain(K: Matrix, factor: SupportFactor) -> tuple[Matrix, Vector]:
 
 def _signed(K: Matrix, factor: SignedFactor) -> tuple[Matrix, Vector]:
     """Return the same when some precisions are negative."""
-    R_P, var = _plain(K, factor.positive)
-    M = factor.support
-    R = np.zeros((M.size, M.size))
-    R[np.ix_(factor.at, factor.at)] = R_P
-    R -= factor.U @ factor.U.T
-    raised = (K if M.size == len(K) else K[:, M]) @ factor.U
+    R, var = _plain(K, factor.positive)
+    R -= (factor.U @ factor.U.T).T  # symmetric; R is in Fortran order
+    raised = (K if factor.support.size == len(K) else K[:, factor.support]) @ factor.U
     return R, var + np.einsum("ij,ij->i", raised, raised)
 
 

@@ -91,7 +91,7 @@ class Variational(Inference):
         Largest number of starts of a cold call (one, if the loss is convex or no precision is negative).
     """
 
-    tol: float = 1e-9
+    tol: float = 1e-7
     max_iter: int = 200
     starts: int = 2
 
@@ -132,15 +132,16 @@ class Variational(Inference):
         """Take steps that lower the free energy until it is stationary; return the Gaussian, how it ended, and the cost."""
         q = _first(K, y, likelihood, natural)
         step, n_iter = 1.0, 1
+        near = 0.1 * np.sqrt(tol)
         while q.residual > tol:
             if n_iter >= self.max_iter:
                 return q, Status.MAX_ITER, n_iter
             new = None
             if q.residual < CLOSE:
-                new = _lower(K, y, likelihood, q, q.newton(K, convex=likelihood.traits.convex))
+                new = _lower(K, y, likelihood, q, q.newton(K, convex=likelihood.traits.convex, tol=tol), near)
                 n_iter += 1
             if new is None:
-                new = _lower(K, y, likelihood, q, q.natural + step * (q.image - q.natural))
+                new = _lower(K, y, likelihood, q, q.natural + step * (q.image - q.natural), near)
                 n_iter += 1
                 step = min(1.0, 2.0 * step) if new is not None else 0.5 * step
             if new is not None:
@@ -160,10 +161,10 @@ def _first(K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix) -> Gau
         return Gaussian.of(K, y, likelihood, np.stack([np.maximum(natural[0], 0.0), natural[1]]))
 
 
-def _lower(K: Matrix, y: Vector, likelihood: Likelihood, q: Gaussian, natural: Matrix) -> Gaussian | None:
+def _lower(K: Matrix, y: Vector, likelihood: Likelihood, q: Gaussian, natural: Matrix, near: float) -> Gaussian | None:
     """Return the Gaussian with the given parameters if its free energy is not higher, up to rounding."""
     try:
-        new = Gaussian.of(K, y, likelihood, natural)
+        new = Gaussian.of(K, y, likelihood, natural, q, near)
     except NotPositiveDefiniteError:
         if np.all(natural[0] >= 0.0):
             raise
@@ -181,7 +182,7 @@ def _result(
     M = q.factor.support
     dK = np.outer(q.alpha, 0.5 * q.alpha)
     if M.size == y.size:
-        dK -= 0.5 * q.R
+        dK -= 0.5 * q.R.T  # symmetric; R is in Fortran order
     else:
         dK[np.ix_(M, M)] -= 0.5 * q.R
     dphi = -np.sum(likelihood.expected_theta(y, q.mean, q.var), axis=1)

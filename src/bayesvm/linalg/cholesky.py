@@ -95,10 +95,11 @@ class Cholesky:
 def symmetric(A: Matrix) -> Matrix:
     """Copy the lower triangle of a Fortran-ordered matrix into its upper one, in place, and return the matrix."""
     n = A.shape[0]
-    for start in range(0, n, 128):  # in blocks: a transpose of the whole would cost another n x n array
-        stop = min(start + 128, n)
-        block = A[start:stop, start:stop]
-        block[:] = np.tril(block) + np.tril(block, -1).T
+    below = np.tri(min(n, 64), k=-1, dtype=bool)
+    for start in range(0, n, 64):  # in blocks: a transpose of the whole would cost another n x n array
+        stop = min(start + 64, n)
+        block, size = A[start:stop, start:stop], stop - start
+        np.copyto(block.T, block.copy(), where=below[:size, :size])
         A[start:stop, stop:] = A[stop:, start:stop].T
     return A
 

@@ -8,7 +8,8 @@ Expectation propagation with a likelihood that is not log-concave can give a poi
           R = \begin{pmatrix} R_P & 0 \\ 0 & 0 \end{pmatrix} - U U^\top, \quad
           U = \begin{pmatrix} -R_P K_{PN} \\ I \end{pmatrix} c L^{-\top},
 
-M being the union of P and N. The posterior is proper if and only if C is positive definite.
+M being the union of P and N. The posterior is proper if and only if C is positive definite. The factor on P is kept padded to M, with
+curvature zero on N, so that :math:`R_P` has its zeros already.
 """
 
 from __future__ import annotations
@@ -33,9 +34,7 @@ class SignedFactor:
     curvature : array
         :math:`W_M`.
     positive : SupportFactor
-        Factor on P.
-    at : array of int
-        Positions of P within M.
+        Factor for :math:`\max(W_M, 0)`.
     U : array, shape (m, number of negative curvatures)
         What lowers R.
     log_det_negative : float
@@ -45,7 +44,6 @@ class SignedFactor:
     support: Indices
     curvature: Vector
     positive: SupportFactor
-    at: Indices
     U: Matrix
     log_det_negative: float
 
@@ -58,21 +56,21 @@ class SignedFactor:
         NotPositiveDefiniteError
             If the negative curvatures leave no proper posterior.
         """
-        support, negative = np.flatnonzero(W), np.flatnonzero(W < 0.0)
-        positive = SupportFactor.of(K, np.maximum(W, 0.0))
-        P = positive.support
+        support = np.flatnonzero(W)
+        positive = SupportFactor.on(K, support, np.sqrt(np.maximum(W[support], 0.0)))
+        at = np.flatnonzero(W[support] < 0.0)
+        negative = support[at]
         c = np.sqrt(-W[negative])
-        RK = positive.apply(np.asfortranarray(K[np.ix_(P, negative)]))
-        V = K[np.ix_(negative, negative)] - K[np.ix_(negative, P)] @ RK
+        K_MN = np.asfortranarray(K[np.ix_(support, negative)])
+        RK = positive.apply(K_MN)
+        V = K_MN[at] - K_MN.T @ RK
         C = cholesky(
             np.eye(c.size) - c[:, None] * V * c, what="I - c V c (negative precisions leave no proper posterior)"
         )
-        at = np.searchsorted(support, P)
-        E = np.zeros((support.size, c.size))
-        E[at] = -RK * c
-        E[np.searchsorted(support, negative), np.arange(c.size)] = c
+        E = -RK * c
+        E[at, np.arange(c.size)] = c
         U = C.half_solve(np.asfortranarray(E.T)).T
-        return cls(support, W[support], positive, at, U, C.log_det())
+        return cls(support, W[support], positive, U, C.log_det())
 
     def log_det(self) -> float:
         r"""Return :math:`\ln |I + K W|`."""
@@ -80,19 +78,17 @@ class SignedFactor:
 
     def apply(self, x: Matrix) -> Matrix:
         r"""Return :math:`R x` for x given on the support (a vector or a matrix of columns)."""
-        out = -self.U @ (self.U.T @ x)
-        out[self.at] += self.positive.apply(np.asfortranarray(x[self.at]))
-        return out
+        return np.asarray(self.positive.apply(np.asfortranarray(x)) - self.U @ (self.U.T @ x))
 
     def explained(self, K_support: Matrix) -> Vector:
         r"""Return :math:`k^\top R k` for each column k of ``K_support`` (rows: the support)."""
         lowered = self.U.T @ K_support
-        return np.asarray(self.positive.explained(K_support[self.at]) - np.einsum("ij,ij->j", lowered, lowered))
+        return np.asarray(self.positive.explained(K_support) - np.einsum("ij,ij->j", lowered, lowered))
 
     def matrix(self) -> Matrix:
         """Return R."""
-        R = -self.U @ self.U.T
-        R[np.ix_(self.at, self.at)] += self.positive.inverse()[0]
+        R, _ = self.positive.inverse()
+        R -= self.U @ self.U.T
         return R
 
 

@@ -41,7 +41,11 @@ class SupportFactor:
     def of(cls, K: Matrix, W: Vector) -> SupportFactor:
         """Factor for the full Gram matrix ``K`` and the curvatures ``W >= 0`` of all points."""
         support = np.flatnonzero(W > 0.0)
-        root = np.sqrt(W[support])
+        return cls.on(K, support, np.sqrt(W[support]))
+
+    @classmethod
+    def on(cls, K: Matrix, support: Indices, root: Vector) -> SupportFactor:
+        """Factor for the given rows and roots of their curvatures, some of which may be zero."""
         block = scaled_block(K, support, root)
         return cls(
             support, root, cholesky(block, overwrite=True, what="I + W^1/2 K W^1/2 (is the kernel positive definite?)")
