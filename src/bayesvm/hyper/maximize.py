@@ -306,7 +306,7 @@ def climb_round(objective: Objective, run: Run, options: Maximizer, best: Best) 
     return dataclasses.replace(run, climb=climb, evaluations=spent, seconds=seconds)
 
 
-def evaluate_point(objective: Objective, theta: Vector, latent: Vector | None) -> Point:
+def evaluate_point(objective: Objective, theta: Vector, latent: Vector | None, *, again: bool = True) -> Point:
     """Evaluate the objective; where it cannot be computed is a place to turn back from, not the end."""
     try:
         result = objective.evaluate(theta, latent)
@@ -314,8 +314,8 @@ def evaluate_point(objective: Objective, theta: Vector, latent: Vector | None) -
         logger.info("evidence not computable at theta = %s: %s", np.round(theta, 3), error)
         return Point(theta, -np.inf, np.zeros_like(theta), None, str(error))
     status = result.evidence.status
-    if status is Status.MAX_ITER and latent is None:  # a cold start may take longer: once more, from where it stopped
-        return evaluate_point(objective, theta, result.evidence.latent)
+    if status is Status.MAX_ITER and again:  # some modes take longer: once more, from where it stopped
+        return evaluate_point(objective, theta, result.evidence.latent, again=False)
     if status is Status.MAX_ITER:  # far from the mode the value means nothing, and may be far too high
         logger.info("evidence not computable at theta = %s: solver %s", np.round(theta, 3), status.value)
         return Point(theta, -np.inf, np.zeros_like(theta), None, status.value)
