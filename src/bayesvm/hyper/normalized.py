@@ -240,30 +240,46 @@ def maximize_over_C(objective: ScaledObjective) -> Maximum:  # noqa: N802
     return Maximum(theta, value, None, ClimbStatus.CONVERGED, (record,))
 
 
+#: Share of the accuracy asked of the normaliser below which, per parameter, guided paths leave no gain to be climbed for.
+BELOW_NOISE = 0.25
+#: Nats by which a maximum may sink under a better plan for the normaliser before the search counts as misled.
+MISLED = 2.0
+
+
 def maximize_normalized(
     maximizer: Maximizer, objective: NormalizedObjective, starts: Sequence[Vector], tol: float
 ) -> tuple[NormalizedObjective, Maximum]:
     """Maximise with as many draws as ``tol`` nats ask for at the first start, and again if the end asks for more.
 
+    The second time begins at the end of the first, or at all starts if a better estimate shows that the first has gone astray.
     Returns the objective with the draws for a final estimate, and the maximum.
     """
     if isinstance(objective, ScaledObjective):
         maximum = maximize_over_C(objective)
     else:
         objective = objective.planned(starts[0], tol)
-        maximum = maximize_untying(maximizer, objective, starts)
+        maximum = maximize_untying(_as_fine(maximizer, objective, tol), objective, starts)
         finer = objective.planned(maximum.theta, tol)
         if finer.cost > objective.cost:
             objective, first = finer, maximum
-            maximum = maximize_untying(maximizer, objective, [first.theta])
+            sunk = first.value - objective.evaluate(first.theta, first.latent).value
+            begin = [first.theta] if sunk <= MISLED else [first.theta, *starts]
+            maximum = maximize_untying(_as_fine(maximizer, objective, tol), objective, begin)
             maximum = dataclasses.replace(maximum, history=first.history + maximum.history)
     return objective.planned(maximum.theta, tol, final=True), maximum
+
+
+def _as_fine(maximizer: Maximizer, objective: NormalizedObjective, tol: float) -> Maximizer:
+    """Return the maximiser with a tolerance above the noise of guided paths; plain draws leave a smooth function, and all as it is."""
+    if objective.normalizer is None or objective.normalizer.annealing.resample == 0.0:
+        return maximizer
+    return dataclasses.replace(maximizer, tol=max(maximizer.tol, BELOW_NOISE * tol))
 
 
 #: Evaluations that each start may take on some of the samples before only the best goes on.
 EXPLORATION = 50
 #: Evaluations that the refinement on all samples may take: what is left to win there is of the size of the Monte Carlo error.
-REFINEMENT = 12
+REFINEMENT = 20
 
 
 def maximize_through_part(

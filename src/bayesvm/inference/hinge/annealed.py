@@ -79,33 +79,45 @@ class Annealing:
 
     def run(self, L: Matrix, log_factor: LogFactor, rng: np.random.Generator) -> Annealed:
         """Sample; ``L`` is the lower factor of the prior covariance. Streams of random numbers do not depend on L."""
-        n, s = L.shape[0], self.paths
+        return self.run_groups(L, log_factor, rng, 1)[0]
+
+    def run_groups(self, L: Matrix, log_factor: LogFactor, rng: np.random.Generator, groups: int) -> list[Annealed]:
+        """Sample in independent groups of equal size that share the paths; they move at the same time, which saves time."""
+        n, s = L.shape[0], self.paths // groups
+        columns = np.arange(groups * s).reshape(groups, s)
         first, *streams = rng.spawn(self.temperatures)
-        f = L @ first.standard_normal((n, s))
+        f = L @ first.standard_normal((n, groups * s))
         value = log_factor(f)
         t = (np.arange(self.temperatures + 1) / self.temperatures) ** self.power
-        log_w, log_mean, variance = np.zeros(s), 0.0, 0.0
+        log_w, log_mean, variance = np.zeros((groups, s)), np.zeros(groups), np.zeros(groups)
         for k in range(1, self.temperatures + 1):
-            log_w += (t[k] - t[k - 1]) * value
+            log_w += (t[k] - t[k - 1]) * value[columns]
             if k == self.temperatures:
                 break
-            own = streams[k - 1]
-            if _effective(log_w) < self.resample * s:
-                log_mean += float(logsumexp(log_w)) - np.log(s)
-                variance += 1.0 / _effective(log_w) - 1.0 / s
-                chosen = systematic(log_w, own.uniform())
-                f, value, log_w = f[:, chosen], value[chosen], np.zeros(s)
+            own, kept = streams[k - 1], columns.copy()
+            for i in np.flatnonzero(_effective(log_w) < self.resample * s):
+                log_mean[i] += float(logsumexp(log_w[i])) - np.log(s)
+                variance[i] += 1.0 / float(_effective(log_w[i])) - 1.0 / s
+                kept[i] = columns[i, systematic(log_w[i], own.uniform())]
+                log_w[i] = 0.0
+            if not np.array_equal(kept, columns):
+                f, value = f[:, kept.ravel()], value[kept.ravel()]
             for _ in range(self.moves):
-                f, value = elliptical_step(f, value, L @ own.standard_normal((n, s)), log_factor, float(t[k]), own)
-        total, ess = float(logsumexp(log_w)), _effective(log_w)
-        error = float(np.sqrt(max(variance + 1.0 / ess - 1.0 / s, 0.0)))
-        return Annealed(log_mean + total - np.log(s), error, ess, f, np.exp(log_w - total))
+                f, value = elliptical_step(f, value, L @ own.standard_normal(f.shape), log_factor, float(t[k]), own)
+        total, ess = np.asarray(logsumexp(log_w, axis=1)), _effective(log_w)
+        error = np.sqrt(np.maximum(variance + 1.0 / ess - 1.0 / s, 0.0))
+        value = log_mean + total - np.log(s)
+        weights = np.exp(log_w - total[:, None])
+        return [
+            Annealed(float(value[i]), float(error[i]), float(ess[i]), f[:, columns[i]], weights[i])
+            for i in range(groups)
+        ]
 
 
-def _effective(log_w: Vector) -> float:
-    """Return the effective number of weighted paths."""
-    w = np.exp(log_w - np.max(log_w))
-    return float(np.sum(w) ** 2 / (w @ w))
+def _effective(log_w: Matrix) -> Vector:
+    """Return the effective number of weighted paths, for every group in a row."""
+    w = np.exp(log_w - np.max(log_w, axis=-1, keepdims=True))
+    return np.asarray(np.sum(w, axis=-1) ** 2 / np.sum(w * w, axis=-1))
 
 
 def systematic(log_w: Vector, uniform: float) -> Indices:
@@ -115,17 +127,22 @@ def systematic(log_w: Vector, uniform: float) -> Indices:
     return np.minimum(np.searchsorted(edges, (np.arange(w.size) + uniform) / w.size), w.size - 1)
 
 
-def pooled(groups: Sequence[Annealed]) -> Annealed:
-    """Return the mean of independent runs of equal size; its error is the larger of what they state and how they scatter."""
-    values = np.array([g.log_mean for g in groups])
+def combined(parts: Sequence[Annealed]) -> Annealed:
+    """Return the mean of runs for different parts of an integral, which have equal shares; errors are added as squares."""
+    values = np.array([p.log_mean for p in parts])
     total = float(logsumexp(values))
     share = np.exp(values - total)
-    scatter = float(scatter_of_logs(values[:, None])[0])
-    stated = float(np.sqrt(np.sum((share * np.array([g.error for g in groups])) ** 2)))
-    weights = np.concatenate([p * g.weights for p, g in zip(share, groups)])
-    f = np.concatenate([g.f for g in groups], axis=1)
-    ess = 1.0 / float(weights @ weights)
-    return Annealed(total - np.log(values.size), max(scatter, stated), ess, f, weights)
+    error = float(np.sqrt(np.sum((share * np.array([p.error for p in parts])) ** 2)))
+    weights = np.concatenate([c * p.weights for c, p in zip(share, parts)])
+    f = np.concatenate([p.f for p in parts], axis=1)
+    return Annealed(total - np.log(values.size), error, 1.0 / float(weights @ weights), f, weights)
+
+
+def pooled(groups: Sequence[Annealed]) -> Annealed:
+    """Return the mean of independent runs of equal size; its error is the larger of what they state and how they scatter."""
+    mean = combined(groups)
+    scatter = float(scatter_of_logs(np.array([[g.log_mean] for g in groups]))[0])
+    return dataclasses.replace(mean, error=max(scatter, mean.error))
 
 
 def scatter_of_logs(values: Matrix) -> Vector:
@@ -174,6 +191,7 @@ __all__ = [
     "Annealed",
     "Annealing",
     "annealed_evidence",
+    "combined",
     "hinge_factor",
     "pooled",
     "scatter_of_logs",

@@ -8,9 +8,10 @@ of them, or draws of Q(x). The average is over draws :math:`\theta = L z` of the
 hyperparameters (common random numbers), so that the estimate is a smooth function of them, whose gradient is taken through the draws:
 :math:`\bar L = \bar\theta z^\top`, then back through the Cholesky factor.
 
-For large n the average is carried by draws that plain sampling never meets. The draws are then annealed towards the target
-:math:`Q(\theta) N^n(\theta)`, which is the effective prior of the model; value and error follow from the weights of the paths and the
-gradient is the average of :math:`n\, \partial \ln N(L z)` over the target.
+For large n the average is carried by draws that plain sampling never meets. The draws then begin at Gaussians close to the target
+:math:`Q(\theta) N^n(\theta)`, which is the effective prior of the model (:mod:`bayesvm.inference.hinge.guide`), and are annealed towards it;
+value and error follow from the weights of the paths and the gradient is the average of :math:`n\, \partial \ln N(L z)` over the
+target.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from bayesvm.inference.hinge.annealed import (
     NUGGET,
     Annealed,
     Annealing,
+    combined,
     pooled,
     scatter_of_logs,
     systematic,
     with_nugget,
 )
 from bayesvm.inference.hinge.ellipse import LogFactor, elliptical_step
+from bayesvm.inference.hinge.guide import Guide, guided_factor, guides
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.pullback import cholesky_pullback
 from bayesvm.typing import Matrix, Vector
@@ -105,12 +108,15 @@ class Normalizer:
         return NormalizerEstimate(result.log_mean, result.error, result.ess, dK, float(dC @ result.weights))
 
     def _sampled(self, L: Matrix, C: float) -> Annealed:
-        """Run the plan; resampled paths in independent groups, whose scatter tells the error."""
+        """Run the plan: draws of the prior, or guided paths in independent groups whose scatter tells the error."""
         rng = np.random.default_rng(self.seed)
         if self.annealing.resample == 0.0:
             return self.annealing.run(L, self.log_factor(C), rng)
-        part = dataclasses.replace(self.annealing, paths=self.annealing.paths // GROUPS)
-        return pooled([part.run(L, self.log_factor(C), own) for own in rng.spawn(GROUPS)])
+        chosen = guides(L, C, self.count, self.weights)
+        log_factor = guided_factor(self.log_factor(C), chosen)
+        part = dataclasses.replace(self.annealing, paths=self.annealing.paths // len(chosen))
+        runs = [_guided(part, guide, log_factor, own) for guide, own in zip(chosen, rng.spawn(len(chosen)))]
+        return pooled([combined(group) for group in zip(*runs)])
 
     def log_factor(self, C: float) -> LogFactor:
         r"""Return :math:`n \ln N` of draws in columns."""
@@ -142,28 +148,43 @@ class Normalizer:
         return pull, dC + self.count * 2.0 * C / (1.0 + np.exp(2.0 * C))
 
 
-#: Independent groups of resampled paths.
+def _guided(plan: Annealing, guide: Guide, log_factor: LogFactor, rng: np.random.Generator) -> list[Annealed]:
+    """Run groups of paths that begin at a Gaussian, and return their states as functions."""
+    mean = guide.mean[:, None]
+    runs = plan.run_groups(guide.root, lambda g: log_factor(g + mean), rng, GROUPS)
+    return [dataclasses.replace(run, f=run.f + mean) for run in runs]
+
+
+#: Independent groups of guided paths.
 GROUPS = 4
 
-#: Plans that :func:`planned` tries, in order of cost; the last is for a final estimate only.
-PLANS = (
-    Annealing(1000),
-    Annealing(4000),
-    Annealing(400, 16, 2, 3.0, 0.5),
-    Annealing(1000, 32, 3, 3.0, 0.5),
-)
+#: Guided paths for a search, and for a final estimate.
+SEARCH, FINAL = Annealing(400, 8, 2, 2.0, 0.5), Annealing(1600, 16, 2, 2.0, 0.5)
+#: Numbers of plain draws of the prior that :func:`planned` tries first.
+PLAIN = (1000, 4000)
 #: Least effective number of draws that is trusted.
 TRUSTED = 50.0
 
 
 def planned(normalizer: Normalizer, K: Matrix, C: float, tol: float, *, final: bool = False) -> Normalizer:
-    """Return the normaliser with the cheapest plan whose error is within ``tol`` nats at the given point (the last, if none is)."""
-    for annealing in PLANS if final else PLANS[:-1]:
-        trial = dataclasses.replace(normalizer, annealing=annealing)
-        estimate = trial.estimate(K, C, gradient=False)
-        if estimate.error <= tol and estimate.ess >= TRUSTED:
-            break
-    return trial
+    """Return the normaliser with the cheapest plan whose error is within ``tol`` nats at the given point (the last, if none is).
+
+    Draws of the prior that agree with one another may all have missed what counts: they are used only if guided paths find no more.
+    """
+    guided = dataclasses.replace(normalizer, annealing=SEARCH)
+    found = guided.estimate(K, C, gradient=False)
+    for paths in PLAIN:
+        plain = dataclasses.replace(normalizer, annealing=Annealing(paths))
+        estimate = plain.estimate(K, C, gradient=False)
+        missed = found.value - estimate.value > 3.0 * np.hypot(found.error, estimate.error) + tol
+        if estimate.error <= tol and estimate.ess >= TRUSTED and not missed:
+            return plain
+    enough = found.error <= tol and found.ess >= TRUSTED
+    return dataclasses.replace(normalizer, annealing=FINAL) if final and not enough else guided
+
+
+#: Values of C at which a path is compared with guided estimates, and the difference in nats, beside the errors, that it may have.
+CHECKS, APART = 4, 0.5
 
 
 def normalizer_path(
@@ -172,7 +193,9 @@ def normalizer_path(
     r"""Return :math:`\ln \overline{N^n}` and its error for increasing C at a fixed product of C and the kernel.
 
     One population of draws :math:`\theta = (C_0/C)^{1/2} L z` is led along all C, from the smallest, where the latent function is
-    large and plain averaging does, to the largest; values at neighbouring C share their errors, so the curve is smooth.
+    large and plain averaging does, to the largest; values at neighbouring C share their errors, so the curve is smooth. With many
+    samples the population is left behind by its target. Where guided estimates at a few values of C differ from it, they are
+    made for all.
 
     Parameters
     ----------
@@ -194,8 +217,19 @@ def normalizer_path(
             for rng in np.random.default_rng([normalizer.seed, 3]).spawn(GROUPS)
         ]
     )
-    values = logsumexp(groups, axis=0) - np.log(GROUPS)
-    return np.asarray(values), scatter_of_logs(groups)
+    values, errors = np.asarray(logsumexp(groups, axis=0) - np.log(GROUPS)), scatter_of_logs(groups)
+    guided = dataclasses.replace(normalizer, annealing=SEARCH)
+    at = np.unique(np.linspace(0, C.size - 1, CHECKS).astype(int))
+    checks, check_errors = _pointwise(guided, K, C0, C[at])
+    if np.all(np.abs(checks - values[at]) <= APART + 3.0 * np.hypot(check_errors, errors[at])) and np.max(errors) < 1.0:
+        return values, errors
+    return _pointwise(guided, K, C0, C)
+
+
+def _pointwise(normalizer: Normalizer, K: Matrix, C0: float, C: Vector) -> tuple[Vector, Vector]:
+    """Return estimates and errors for every C by itself."""
+    found = [normalizer.estimate((C0 / c) * K, float(c), gradient=False) for c in C]
+    return np.array([e.value for e in found]), np.array([e.error for e in found])
 
 
 def _one_path(
