@@ -135,6 +135,21 @@ def test_the_free_energy_never_rises(likelihood, size, monkeypatch):
         assert after <= before + 1e-11 * (1.0 + abs(before))
 
 
+@each
+def test_moved_expectations_are_those_of_the_new_marginals(likelihood):
+    rng = np.random.default_rng(0)
+    mean, var = 3.0 * rng.normal(size=50), np.exp(rng.normal(size=50))
+    y = np.where(rng.normal(size=50) > 0.0, 1.0, -1.0)
+    before = likelihood.expected(y, mean, var)
+    errors = []
+    for h in (1e-2, 1e-3):
+        shift, change = h * np.sqrt(var) * rng.uniform(-1.0, 1.0, 50), h * var * rng.uniform(-1.0, 1.0, 50)
+        moved, exact = before.moved(shift, change), likelihood.expected(y, mean + shift, var + change)
+        names = ("loss", "gradient", "curvature")
+        errors.append([np.max(np.abs(getattr(moved, name) - getattr(exact, name))) for name in names])
+    assert np.all(np.array(errors[1]) <= np.maximum(0.05 * np.array(errors[0]), 1e-9))
+
+
 def test_iterations_are_few_at_n_400():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))

@@ -91,7 +91,7 @@ class Variational(Inference):
         Largest number of starts of a cold call (one, if the loss is convex or no precision is negative).
     """
 
-    tol: float = 1e-7
+    tol: float = 1e-9
     max_iter: int = 200
     starts: int = 2
 
@@ -132,7 +132,7 @@ class Variational(Inference):
         """Take steps that lower the free energy until it is stationary; return the Gaussian, how it ended, and the cost."""
         q = _first(K, y, likelihood, natural)
         step, n_iter = 1.0, 1
-        near = 0.1 * np.sqrt(tol)
+        near = 0.3 * np.sqrt(tol)
         while q.residual > tol:
             if n_iter >= self.max_iter:
                 return q, Status.MAX_ITER, n_iter
