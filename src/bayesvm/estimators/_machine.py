@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bayesvm.hyper import ClimbStatus, EvidenceObjective, Maximizer, Maximum, maximize_untying
+from bayesvm.hyper import ClimbStatus, EvidenceObjective, Maximizer, Maximum, maximize_thinning, maximize_untying
 from bayesvm.hyper.maximize import StartRecord
 from bayesvm.inference import EP, Evidence, Marginals, Posterior, leave_one_out
 from bayesvm.kernels.base import Kernel
@@ -137,7 +137,7 @@ class Machine:
 def learn(objective: EvidenceObjective, starts: Sequence[Vector], maximizer: Maximizer, *, optimize: bool) -> Machine:
     """Find theta (or keep the first start, if not ``optimize``) and return the machine at that theta."""
     if optimize and objective.theta0.size:
-        maximum = maximize_untying(maximizer, objective, starts)
+        maximum = maximize_untying(maximizer, objective, starts, climb=maximize_thinning)
     else:
         evaluation = objective.evaluate(starts[0])
         record = StartRecord(starts[0], starts[0], evaluation.value, 1, ClimbStatus.CONVERGED, 0.0)

@@ -7,6 +7,7 @@ from bayesvm.hyper.priors import ByName, Flat, Hyperprior, LogNormal, RelevanceG
 from bayesvm.hyper.settle import maximize_evidence
 from bayesvm.hyper.shared import SharedObjective
 from bayesvm.hyper.starts import regression_starting_points, starting_points
+from bayesvm.hyper.thin import maximize_thinning
 from bayesvm.hyper.tie import maximize_untying
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "StartRecord",
     "Tick",
     "maximize_evidence",
+    "maximize_thinning",
     "maximize_untying",
     "regression_starting_points",
     "starting_points",

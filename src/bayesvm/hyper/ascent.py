@@ -139,8 +139,7 @@ def advance(evaluate: Evaluate, climb: Climb, bounds: Matrix, tol: float) -> Cli
         theta = np.clip(point.theta + direction, bounds[:, 0], bounds[:, 1])
         expected = float(g @ (theta - point.theta))
         if expected < 0.1 * tol:
-            status = ClimbStatus.STALLED if climb.fresh else ClimbStatus.RUNNING
-            return Climb(point, climb.H, True, state.evaluations, status)
+            return _given_up(climb, point, state.evaluations)
         trial = evaluate(theta, point.latent)
         state = dataclasses.replace(state, evaluations=state.evaluations + 1)
         if trial.value >= point.value + SUFFICIENT * expected:
@@ -151,10 +150,18 @@ def advance(evaluate: Evaluate, climb: Climb, bounds: Matrix, tol: float) -> Cli
     if climb.fresh and first:
         trial, extra = _extended(evaluate, point, trial, bounds)
         state = dataclasses.replace(state, evaluations=state.evaluations + extra)
+    if not first and trial.value < point.value + 0.1 * tol:  # creeping along a jump
+        return _given_up(climb, trial, state.evaluations)
     state = _learnt(state, trial)
     reach = WIDENING * float(np.max(np.abs(trial.theta - point.theta)))
     reach = min(LARGEST_STEP, max(reach, climb.reach) if first else reach)
     return dataclasses.replace(state, point=trial, reach=reach)
+
+
+def _given_up(climb: Climb, point: Point, evaluations: int) -> Climb:
+    """Return the state at a point where H leads no further: steepest ascent is tried next, unless it was the last."""
+    status = ClimbStatus.STALLED if climb.fresh else ClimbStatus.RUNNING
+    return Climb(point, climb.H, True, evaluations, status)
 
 
 def _uphill(climb: Climb, free: NDArray[np.bool_]) -> Vector:
@@ -190,8 +197,12 @@ def _extended(evaluate: Evaluate, point: Point, trial: Point, bounds: Matrix) ->
 
 
 def _learnt(climb: Climb, trial: Point) -> Climb:
-    """Return the state with the BFGS update of H for the step to a trial, if the gradient falls along it."""
-    s, y = trial.theta - climb.point.theta, climb.point.gradient - trial.gradient
+    """Return the state with the BFGS update of H for the step to a trial, if the gradient falls along it.
+
+    Coordinates that a bound held back do not count: H must be right for the others alone.
+    """
+    s = trial.theta - climb.point.theta
+    y = np.where(s == 0.0, 0.0, climb.point.gradient - trial.gradient)
     sy = float(s @ y)
     if sy <= 1e-8 * float(np.sqrt((s @ s) * (y @ y))):
         return climb

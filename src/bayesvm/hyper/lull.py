@@ -17,7 +17,7 @@ import numpy as np
 from bayesvm.hyper.awaken import ASLEEP, WORTH
 from bayesvm.hyper.maximize import Maximizer, Maximum, evaluate_point
 from bayesvm.hyper.objective import EvidenceObjective
-from bayesvm.hyper.settle import REFINEMENT, stages
+from bayesvm.hyper.settle import refining, stages
 from bayesvm.typing import Indices, Vector
 
 #: Relevance of a feature that is off, before the bounds of the kernel are applied.
@@ -29,8 +29,8 @@ def lull(maximizer: Maximizer, objective: EvidenceObjective, maximum: Maximum) -
     theta = _quiet(stages(objective)[0], maximum, _weak(objective, maximum.theta))
     if theta is None:
         return maximum
-    short = dataclasses.replace(maximizer, max_evaluations=min(REFINEMENT, maximizer.max_evaluations))
-    new = short.maximize(objective, [theta])
+    H = max(maximum.history, key=lambda record: record.value).H
+    new = refining(maximizer).maximize(objective, [theta], metrics=[H])
     history = maximum.history + new.history
     if new.value < maximum.value:
         return dataclasses.replace(maximum, history=history)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from bayesvm.inference.base import Evidence, Inference, Posterior
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +102,10 @@ class EvidenceObjective:
         gradient = np.concatenate([kernel.pullback(inputs, evidence.dK), evidence.dphi])
         log_prior, prior_gradient = self.prior.log_density(theta, self.names)
         return Evaluation(theta, evidence.value + log_prior, gradient + prior_gradient, posterior, evidence)
+
+    def part(self, rows: Indices) -> Self:
+        """Return the objective of some of the samples."""
+        return dataclasses.replace(self, X=self.X.take(rows), y=self.y[rows], likelihood=self.likelihood.part(rows))
 
     def gains(self, here: Evaluation, thetas: Sequence[Vector]) -> list[float]:
         r"""Return by how much the evidence would change between ``here`` and each theta, to first order in the Gram matrix.

@@ -27,7 +27,7 @@ from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.inference import Laplace
 from bayesvm.likelihoods.base import Likelihood
-from bayesvm.typing import Vector
+from bayesvm.typing import Matrix, Vector
 
 #: Ends closer than this in every entry of theta are refined together.
 SAME = 0.3
@@ -38,16 +38,29 @@ ENOUGH = 300
 PLENTY = 2000
 #: Evaluations that the refinement of one end may take: between the teeth of the sawtooth there is little to win.
 REFINEMENT = 20
+#: Nats per hyperparameter that the refinement must promise where the smooth companion was climbed before.
+TOOTH = 0.02
 
 
-def maximize_evidence(maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
-    """Maximise the objective from the given starts, through its companions where the likelihood has some."""
+def maximize_evidence(
+    maximizer: Maximizer,
+    objective: EvidenceObjective,
+    starts: Sequence[Vector],
+    *,
+    metrics: Sequence[Matrix | None] | None = None,
+) -> Maximum:
+    """Maximise the objective from the given starts, through its companions where the likelihood has some.
+
+    ``metrics`` are the inverse Hessians to begin with, as in :meth:`Maximizer.maximize`.
+    """
     first, *others = stages(objective)
-    maximum = maximizer.maximize(first, starts)
+    maximum, previous = maximizer.maximize(first, starts, metrics=metrics), first
     for stage in others:
         smooth_end = stage is objective and objective.likelihood.smoothed is objective.likelihood
-        longest = maximizer.max_evaluations if smooth_end else min(REFINEMENT, maximizer.max_evaluations)
-        maximum = _continued(maximizer, stage, maximum, longest)
+        brief = maximizer if smooth_end else refining(maximizer)
+        if stage is objective and previous.likelihood == objective.likelihood.smoothed:  # the same up to its teeth
+            brief = dataclasses.replace(brief, tol=max(TOOTH, maximizer.tol))
+        maximum, previous = _continued(maximizer, stage, maximum, brief), stage
     return maximum
 
 
@@ -69,16 +82,21 @@ def _with(objective: EvidenceObjective, companion: Likelihood) -> EvidenceObject
     return dataclasses.replace(objective, likelihood=companion, inference=objective.inference.suited(companion))
 
 
-def _continued(maximizer: Maximizer, objective: EvidenceObjective, settled: Maximum, longest: int) -> Maximum:
-    """Climb on from the distinct ends of a companion, each with at most ``longest`` evaluations."""
-    leaders = _leaders(settled.history)
-    short = dataclasses.replace(maximizer, max_evaluations=1 if settled.interrupted else longest)
+def refining(maximizer: Maximizer) -> Maximizer:
+    """Return the options for a climb on an evidence that jumps, from where a companion's climb has ended."""
+    return dataclasses.replace(maximizer, max_evaluations=min(REFINEMENT, maximizer.max_evaluations))
+
+
+def _continued(maximizer: Maximizer, objective: EvidenceObjective, settled: Maximum, brief: Maximizer) -> Maximum:
+    """Climb on from the distinct ends of a companion with the ``brief`` options, and with all if one was abandoned too early."""
+    leaders = same_ends(settled.history)
+    short = dataclasses.replace(brief, max_evaluations=1) if settled.interrupted else brief
     distinct = sorted(set(leaders))
     ends = [settled.history[i] for i in distinct]
     refined = short.maximize(objective, [e.end for e in ends], metrics=[e.H for e in ends], latent=settled.latent)
     by_leader = dict(zip(distinct, refined.history))
     history = tuple(
-        _joined(record, by_leader[leader], own=leader == i)
+        joined(record, by_leader[leader], own=leader == i)
         for i, (record, leader) in enumerate(zip(settled.history, leaders))
     )
     best = max(distinct, key=lambda i: (history[i].value, -i))
@@ -95,12 +113,12 @@ def _finished(maximizer: Maximizer, objective: EvidenceObjective, result: Maximu
     """Climb on from the end of a start that was abandoned too early."""
     last = maximizer.maximize(objective, [result.theta])
     history = list(result.history)
-    history[best] = _joined(history[best], last.history[0], own=True)
+    history[best] = joined(history[best], last.history[0], own=True)
     history[best] = dataclasses.replace(history[best], status=last.status)
     return dataclasses.replace(last, history=tuple(history))
 
 
-def _leaders(history: Sequence[StartRecord]) -> list[int]:
+def same_ends(history: Sequence[StartRecord]) -> list[int]:
     """Return for each start the highest one that ended at about the same theta."""
     order = sorted(range(len(history)), key=lambda i: (-history[i].value, i))
     leaders: list[int] = []
@@ -110,8 +128,8 @@ def _leaders(history: Sequence[StartRecord]) -> list[int]:
     return leaders
 
 
-def _joined(first: StartRecord, second: StartRecord, *, own: bool) -> StartRecord:
-    """Return the record of a start that settled on the companion and was refined (with its leader, if not ``own``)."""
+def joined(first: StartRecord, second: StartRecord, *, own: bool) -> StartRecord:
+    """Return the record of a start that settled elsewhere and was climbed on from (with its leader, if not ``own``)."""
     interrupted = ClimbStatus.INTERRUPTED in (first.status, second.status)
     status = first.status if first.status.ok else second.status
     return StartRecord(
@@ -125,4 +143,4 @@ def _joined(first: StartRecord, second: StartRecord, *, own: bool) -> StartRecor
     )
 
 
-__all__ = ["maximize_evidence", "stages"]
+__all__ = ["FEW", "joined", "maximize_evidence", "refining", "same_ends", "stages"]

@@ -10,7 +10,7 @@ space, and the climb only rises from it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,20 +23,26 @@ from bayesvm.kernels.base import Kernel
 from bayesvm.typing import Vector
 
 
-def maximize_untying(maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
+def maximize_untying(
+    maximizer: Maximizer,
+    objective: EvidenceObjective,
+    starts: Sequence[Vector],
+    *,
+    climb: Callable[[Maximizer, EvidenceObjective, Sequence[Vector]], Maximum] = maximize_evidence,
+) -> Maximum:
     """Maximise the objective from the given starts, first with ties between features if there are several starts.
 
     A start is the theta of the tied or of the untied kernel (followed by that of the likelihood); starts of the untied
-    kernel climb as they are.
+    kernel climb as they are. ``climb`` is how the starts climb, before features are set free.
     """
     tied = dataclasses.replace(objective, kernel=objective.kernel.tied())
     if len(starts) == 1 or tied.theta0.size == objective.theta0.size:
-        return maximize_evidence(maximizer, objective, starts)
+        return climb(maximizer, objective, starts)
     loose = [start for start in starts if start.size == objective.theta0.size]
     bound = [start for start in starts if start.size == tied.theta0.size]
     records: tuple[StartRecord, ...] = ()
     if bound:
-        first = maximize_evidence(maximizer, tied, bound)
+        first = climb(maximizer, tied, bound)
         theta = untied(objective, tied.kernel, first.theta)
         records = tuple(_untied_record(objective, tied.kernel, record) for record in first.history)
         if first.interrupted:  # the same model with ties

@@ -28,7 +28,7 @@ from bayesvm.likelihoods.expectations import Expected, expected, expected_theta
 from bayesvm.likelihoods.quadrature import check_gaussians, log_gaussian_integral
 from bayesvm.likelihoods.tilted import Tilted, tilted_nodes
 from bayesvm.parameters import Parameterized
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
 if TYPE_CHECKING:
     from bayesvm.likelihoods.noise import NoiseDistribution
@@ -156,6 +156,10 @@ class Likelihood(Parameterized, ABC):
     def copies(self) -> Vector | float:
         """How often each training sample occurs: once, unless it carries a sample weight above one."""
         return 1.0
+
+    def part(self, rows: Indices) -> Likelihood:
+        """Return the likelihood of some of the training samples: itself, unless it carries sample weights."""
+        return self
 
     def eased(self, n: int, enough: int) -> Likelihood:
         """Return a likelihood of the same parameters whose evidence is easier to climb: itself, if none is.

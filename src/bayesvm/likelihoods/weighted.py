@@ -117,6 +117,10 @@ class Weighted(Likelihood):
         inner = self.likelihood.machine
         return self if inner is self.likelihood else dataclasses.replace(self, likelihood=inner)
 
+    def part(self, rows: Indices) -> Likelihood:
+        """Return the inner likelihood with the weights of some of the samples."""
+        return dataclasses.replace(self, weights=tuple(self._w[rows]))
+
     def eased(self, n: int, enough: int) -> Likelihood:
         """Return the inner likelihood's eased companion with the same weights (itself, if there is none)."""
         inner = self.likelihood.eased(n, enough)
