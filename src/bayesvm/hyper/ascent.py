@@ -79,6 +79,9 @@ Evaluate = Callable[[Vector, "Vector | None"], Point]
 LARGEST_STEP = 2.0
 #: Share of the gain that the slope promises which makes a step acceptable.
 SUFFICIENT = 1e-4
+#: Steps end on a grid of this width. Equal problems whose evaluations differ by rounding alone (rows in another order, weighted
+#: instead of repeated, another number of threads) then climb by the same steps, and not by steps that drift apart.
+GRID = 2.0**-22
 #: How many times as far as the last one a step may reach.
 WIDENING = 2.5
 
@@ -136,7 +139,7 @@ def advance(evaluate: Evaluate, climb: Climb, bounds: Matrix, tol: float) -> Cli
     state = climb
     while True:
         direction *= min(1.0, state.reach / float(np.max(np.abs(direction))))
-        theta = np.clip(point.theta + direction, bounds[:, 0], bounds[:, 1])
+        theta = _on_grid(point.theta + direction, bounds)
         expected = float(g @ (theta - point.theta))
         if expected < 0.1 * tol:
             return _given_up(climb, point, state.evaluations)
@@ -156,6 +159,11 @@ def advance(evaluate: Evaluate, climb: Climb, bounds: Matrix, tol: float) -> Cli
     reach = WIDENING * float(np.max(np.abs(trial.theta - point.theta)))
     reach = min(LARGEST_STEP, max(reach, climb.reach) if first else reach)
     return dataclasses.replace(state, point=trial, reach=reach)
+
+
+def _on_grid(theta: Vector, bounds: Matrix) -> Vector:
+    """Return the nearest point of the grid, within the bounds."""
+    return np.clip(np.round(theta / GRID) * GRID, bounds[:, 0], bounds[:, 1])
 
 
 def _given_up(climb: Climb, point: Point, evaluations: int) -> Climb:
@@ -188,7 +196,7 @@ def _extended(evaluate: Evaluate, point: Point, trial: Point, bounds: Matrix) ->
     direction, t, spent = trial.theta - point.theta, 1.0, 0
     while t < 8.0 and trial.gradient @ direction > 0.5 * (point.gradient @ direction):
         t *= 2.5
-        farther = evaluate(np.clip(point.theta + t * direction, bounds[:, 0], bounds[:, 1]), trial.latent)
+        farther = evaluate(_on_grid(point.theta + t * direction, bounds), trial.latent)
         spent += 1
         if not farther.value > trial.value:
             break

@@ -81,9 +81,8 @@ class CoupledHinge(Inference):
         if doubtful.size <= self.exact_up_to:
             factor, evidence = _exact(K, y, likelihood, mode, doubtful)
         else:
-            sites = (
-                _mode_sites(mode) if warm_start is None or warm_start.size != 3 * n else warm_start[n:].reshape(2, n)
-            )
+            # not from the mode: how it shares coefficients out among equal rows is arbitrary
+            sites = None if warm_start is None or warm_start.size != 3 * n else warm_start[n:].reshape(2, n)
             q, evidence = self.gaussian.infer(K, y, likelihood, warm_start=sites)
             factor = q.factor
         latent = np.concatenate([mode.share, np.ravel(evidence.latent)])
@@ -104,12 +103,6 @@ def _in_doubt(K: Matrix, y: Vector, mode: HingeMode, doubt: float) -> Indices:
     near = np.abs(y * mode.f - 1.0) <= doubt * np.sqrt(var)
     near[mode.marginal] = True
     return np.flatnonzero(near)
-
-
-def _mode_sites(mode: HingeMode) -> Matrix:
-    """Return the sites, precisions and shifts, of the Gaussian about the mode with the precisions of Sollich1999 (8)."""
-    W = marginal_precision(mode)
-    return np.stack([W, W * mode.f + mode.alpha])
 
 
 def _exact(K: Matrix, y: Vector, likelihood: Likelihood, mode: HingeMode, A: Indices) -> tuple[SupportFactor, Evidence]:
