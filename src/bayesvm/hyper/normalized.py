@@ -24,7 +24,6 @@ from bayesvm.inference.hinge import Normalizer, NormalizerEstimate, hinge_bounds
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
-from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -48,15 +47,13 @@ class NormalizedObjective(EvidenceObjective):
         return hinge_bounds(np.ones(1), likelihood.plain)[0]
 
     def part(self, rows: Indices) -> Self:
-        """Return the objective of some of the samples."""
-        likelihood, normalizer = self.likelihood, self.normalizer
-        total, C = hinge_bounds(self.y, likelihood)[1], self.C_of(likelihood)
-        if isinstance(likelihood, Weighted):
-            likelihood = Weighted(likelihood.plain, tuple(np.asarray(likelihood.weights)[rows]))
-        if normalizer is not None:
-            normalizer = dataclasses.replace(normalizer, count=float(np.sum(total[rows]) / C))
+        """Return the objective of some of the samples; the normaliser counts them alone."""
+        part = super().part(rows)
+        if self.normalizer is None:
+            return part
+        C, bound = hinge_bounds(part.y, part.likelihood)
         return dataclasses.replace(
-            self, X=self.X.take(rows), y=self.y[rows], likelihood=likelihood, normalizer=normalizer
+            part, normalizer=dataclasses.replace(self.normalizer, count=float(np.sum(bound) / C))
         )
 
     def normalization(self, theta: Vector, *, gradient: bool = False) -> NormalizerEstimate | None:
