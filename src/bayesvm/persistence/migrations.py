@@ -11,8 +11,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+from bayesvm.linalg import Cholesky, SupportFactor
+
+
+def _padded_signed_factor(fields: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 kept the factor on the points with positive curvature alone, ``at`` their positions within the support."""
+    at, positive, size = fields["at"], fields["positive"], fields["support"].size
+    root, L = np.zeros(size), np.eye(size, order="F")
+    root[at] = positive.root
+    L[np.ix_(at, at)] = positive.B.lower()
+    padded = SupportFactor(fields["support"], root, Cholesky(L, positive.B.jitter))
+    return {**{name: value for name, value in fields.items() if name != "at"}, "positive": padded}
+
+
 #: (class name, version of the file) -> function that returns the fields of the next version.
-MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
+MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
+    ("linalg.signed.SignedFactor", 1): _padded_signed_factor,
+}
 
 
 def migrated(name: str, fields: dict[str, Any], version: int) -> dict[str, Any]:
