@@ -23,7 +23,7 @@ from bayesvm.hyper.settle import maximize_evidence
 from bayesvm.typing import Vector
 
 #: A feature sleeps if its relevance is below this share of the largest.
-ASLEEP = 1e-2
+ASLEEP = 0.1
 #: Relevances that are tried: length scales from one to three standard deviations of the feature.
 LEVELS = (1.0, 0.3, 0.1)
 #: How many trials per relevance are evaluated in full, and how many nats one must win to be climbed from.

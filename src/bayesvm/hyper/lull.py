@@ -14,12 +14,14 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.hyper.awaken import ASLEEP, WORTH
+from bayesvm.hyper.awaken import WORTH
 from bayesvm.hyper.maximize import Maximizer, Maximum, evaluate_point
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.settle import refining, stages
 from bayesvm.typing import Indices, Vector
 
+#: A feature is weak if its relevance is below this share of the largest.
+WEAK = 1e-2
 #: Relevance of a feature that is off, before the bounds of the kernel are applied.
 OFF = 1e-12
 
@@ -43,7 +45,7 @@ def _weak(objective: EvidenceObjective, theta: Vector) -> Indices:
     relevance = objective.model(theta)[0].relevance(objective.X.n_features)
     if relevance is None:
         return np.empty(0, dtype=np.intp)
-    weak = np.flatnonzero(relevance < ASLEEP * np.max(relevance))
+    weak = np.flatnonzero(relevance < WEAK * np.max(relevance))
     weak = weak[np.argsort(relevance[weak], kind="stable")]
     return np.array([j for j in weak if not np.array_equal(_without(objective, theta, [int(j)]), theta)], dtype=np.intp)
 

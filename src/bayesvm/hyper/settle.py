@@ -38,7 +38,7 @@ ENOUGH = 300
 PLENTY = 2000
 #: Evaluations that the refinement of one end may take: between the teeth of the sawtooth there is little to win.
 REFINEMENT = 20
-#: Nats per hyperparameter that the refinement must promise where the smooth companion was climbed before.
+#: Nats per hyperparameter that the refinement must promise where there are few and the smooth companion was climbed before.
 TOOTH = 0.02
 
 
@@ -58,7 +58,8 @@ def maximize_evidence(
     for stage in others:
         smooth_end = stage is objective and objective.likelihood.smoothed is objective.likelihood
         brief = maximizer if smooth_end else refining(maximizer)
-        if stage is objective and previous.likelihood == objective.likelihood.smoothed:  # the same up to its teeth
+        alike = stage is objective and previous.likelihood == objective.likelihood.smoothed  # up to its teeth
+        if alike and objective.theta0.size <= FEW:
             brief = dataclasses.replace(brief, tol=max(TOOTH, maximizer.tol))
         maximum, previous = _continued(maximizer, stage, maximum, brief), stage
     return maximum
