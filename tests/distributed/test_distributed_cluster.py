@@ -44,10 +44,10 @@ def local():
 # -- sources ------------------------------------------------------------------------------------------------------------
 def test_arrays_in_memory(client, local):
     machine = svc(client=client).fit(X, LABELS)
-    assert machine.log_evidence_ == pytest.approx(local.log_evidence_, abs=1e-6)
-    np.testing.assert_allclose(machine.predict_proba(X), local.predict_proba(X), atol=1e-6)
+    assert machine.log_evidence_ == pytest.approx(local.log_evidence_, abs=1e-9)
+    np.testing.assert_allclose(machine.predict_proba(X), local.predict_proba(X), atol=1e-9)
     collected = machine.collect()
-    np.testing.assert_allclose(collected.predict_proba(X), local.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(collected.predict_proba(X), local.predict_proba(X), atol=1e-9)
 
 
 def test_dask_arrays_and_lazy_predictions(client):
@@ -97,7 +97,7 @@ def test_a_directory_of_parquet_files(client, tmp_path, on_cluster):
 
 def test_a_cluster_that_the_fit_starts_and_closes(local):
     machine = svc(client=1).fit(X, LABELS)
-    np.testing.assert_allclose(machine.predict_proba(X), local.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(machine.predict_proba(X), local.predict_proba(X), atol=1e-9)
 
 
 def test_pickles_need_no_cluster(client):
@@ -211,7 +211,7 @@ def test_a_distributed_fit_inside_joblibs_dask_backend(client, local):
 
     with client.as_current(), joblib.parallel_config(backend="dask"):
         machine = svc(client=client).fit(X, LABELS)
-    np.testing.assert_allclose(machine.predict_proba(X), local.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(machine.predict_proba(X), local.predict_proba(X), atol=1e-9)
 
 
 def test_a_killed_worker_costs_nothing_but_time(client):
