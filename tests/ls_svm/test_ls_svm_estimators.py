@@ -392,3 +392,13 @@ def test_pickle_clone_sparse_and_reproducible(fitted):
         dense = BayesianLSSVC(standardize=False).fit(A, b).predict_proba(A)
         sparse = BayesianLSSVC(standardize=False).fit(sp.csr_array(A), b).predict_proba(sp.csr_array(A))
     np.testing.assert_allclose(sparse, dense, atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0, -1e9])
+@pytest.mark.parametrize("ard", [False, True])
+def test_constant_targets_are_predicted_without_doubt(value, ard):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    machine = BayesianLSSVR(ard=ard).fit(X, np.full(30, value))
+    mean, std = machine.predict(X[:5], return_std=True)
+    np.testing.assert_allclose(mean, value, rtol=1e-9, atol=1e-9)
+    assert np.all(std <= 1e-6 * max(1.0, abs(value)))

@@ -14,6 +14,9 @@ import numpy as np
 
 from bayesvm.typing import Matrix, Vector
 
+#: Least value of an energy, for targets that are zero: its inverse must not overflow.
+VANISHING = 1e-150
+
 
 @dataclasses.dataclass(frozen=True)
 class Design:
@@ -88,4 +91,4 @@ class Design:
         return np.asarray(B - np.outer(s, (s @ B) / self.total))
 
 
-__all__ = ["Design"]
+__all__ = ["VANISHING", "Design"]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesvm.inference.base import Evidence
-from bayesvm.inference.ls_svm.design import Design
+from bayesvm.inference.ls_svm.design import VANISHING, Design
 from bayesvm.inference.ls_svm.spectrum import CONSTANT
 from bayesvm.linalg.cholesky import cholesky
 from bayesvm.linalg.eigen import Complement
@@ -60,9 +60,9 @@ def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evi
     factor = cholesky(C, overwrite=True, what="K + I/gamma (is the kernel positive definite?)")
     A = factor.inverse()
     a = A @ c
-    quadratic = max(float(np.einsum("ij,ij->", c, a)), np.finfo(float).tiny)  # gamma R
+    quadratic = max(float(np.einsum("ij,ij->", c, a)), VANISHING)  # gamma R
     log_terms = m * float(np.log(gamma)) + factor.log_det()
-    fit = 0.5 * q * F * float(np.log(q * F * gamma / quadratic))
+    fit = 0.5 * q * F * float(np.log(q * F * gamma) - np.log(quadratic))
     d = m - float(np.trace(A)) / gamma
     slope = 0.5 * q * (F * (1.0 - float(np.einsum("ij,ij->", a, a)) / (gamma * quadratic)) - d)
 

@@ -26,6 +26,7 @@ import dataclasses
 import numpy as np
 from scipy.optimize import brentq
 
+from bayesvm.inference.ls_svm.design import VANISHING
 from bayesvm.inference.ls_svm.spectrum import Spectrum
 from bayesvm.typing import Vector
 
@@ -85,7 +86,7 @@ def level2_terms(spectrum: Spectrum, log_gamma: Vector) -> tuple[Vector, Vector,
     p = 1.0 / (1.0 + x)
     mixed = p * (1.0 - p)
     F, q, power = spectrum.design.freedom, spectrum.outputs, spectrum.power
-    R = np.maximum(p @ power + spectrum.rest, np.finfo(float).tiny)
+    R = np.maximum(p @ power + spectrum.rest, VANISHING)
     u = mixed @ power
     du = -(mixed * (1.0 - 2.0 * p)) @ power
     value = -0.5 * q * (F * np.log(R) + np.log1p(x).sum(axis=1))
@@ -131,7 +132,7 @@ def level2_at(spectrum: Spectrum, log_gamma: float, *, inside: bool = True, star
     value, slope, curvature = (float(v[0]) for v in level2_terms(spectrum, np.array([log_gamma])))
     E_W = 0.5 * gamma * float((p * (1.0 - p)) @ power)  # (4.12)
     E_D = 0.5 * (float((p * p) @ power) + spectrum.rest)  # (4.11), completed
-    energy = max(E_W + gamma * E_D, np.finfo(float).tiny)
+    energy = max(E_W + gamma * E_D, VANISHING)
     mu = spectrum.outputs * design.freedom / (2.0 * energy)  # (4.7)
     gamma_eff = float(design.bias) + float(np.sum(1.0 - p))  # (4.4)
     return LevelTwo(gamma, mu, gamma * mu, gamma_eff, E_W, E_D, value, slope, curvature, inside, starts)

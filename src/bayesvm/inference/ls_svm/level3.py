@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayesvm.inference.base import Evidence
-from bayesvm.inference.ls_svm.design import Design
+from bayesvm.inference.ls_svm.design import VANISHING, Design
 from bayesvm.inference.ls_svm.level2 import LEAST, LevelTwo, level2
 from bayesvm.inference.ls_svm.spectrum import Spectrum, complete_spectrum
 from bayesvm.solvers.base import Status
@@ -89,7 +89,7 @@ def _cotangent(spectrum: Spectrum, found: LevelTwo) -> Matrix:
     p = 1.0 / (1.0 + gamma * spectrum.values)
     d1 = float(np.sum(p * (1.0 - p)))
     power = spectrum.power
-    R = max(float(p @ power) + spectrum.rest, np.finfo(float).tiny)
+    R = max(float(p @ power) + spectrum.rest, VANISHING)
     u = float((p * (1.0 - p)) @ power)
     used, unused = _shares(spectrum, found)
     rho = -0.5 / used + 0.5 / unused
