@@ -131,6 +131,49 @@ def test_a_start_at_the_optimum_costs_one_evaluation():
     assert len(evaluate.points) == 1
 
 
+def test_a_step_too_far_tells_where_the_optimum_is():
+    """One overshoot of a parabola gives its curvature and its vertex: the next trial is the optimum, not half of the way."""
+    state, evaluate = climb(quadratic([0.15], [[100.0]]), [0.0])
+    assert state.status is ClimbStatus.CONVERGED
+    np.testing.assert_allclose([p.theta[0] for p in evaluate.points], [0.0, 1.0, 0.15], atol=1e-6)
+
+
+def test_a_known_curvature_leads_to_the_optimum_at_once():
+    hessian = np.array([[4.0, 1.0], [1.0, 2.0]])
+    evaluate = Recorder(quadratic([0.3, -0.2], hessian))
+    bounds = np.tile([-WIDE, WIDE], (2, 1))
+    state = advance(evaluate, begin(evaluate, np.zeros(2), bounds, H=np.linalg.inv(hessian)), bounds, 1e-9)
+    np.testing.assert_allclose(state.point.theta, [0.3, -0.2], atol=1e-6)
+
+
+def test_coordinates_held_by_a_bound_do_not_spoil_the_curvature_of_the_others():
+    """With their share of the gradient's change this climb went to and fro for ever."""
+    rng = np.random.default_rng(3383)
+    Q, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+    hessian = 10.0**2.04296875 * (Q * 10.0 ** rng.uniform(-0.6484375, 0.0, size=4)) @ Q.T
+    centre, bounds = rng.normal(size=4), np.sort(rng.normal(scale=1.5, size=(4, 2)), axis=1)
+    state, evaluate = climb(quadratic(centre, hessian), rng.normal(size=4), bounds, tol=1e-8)
+    assert state.status.ok
+    assert len(evaluate.points) < 30
+
+
+def test_rounding_does_not_change_the_steps():
+    """A rugged function and the same with noise in the thirteenth digit are climbed by the same steps."""
+    paths = []
+    for noise in (0.0, 1e-13):
+        rng = np.random.default_rng(0)
+
+        def function(x, noise=noise, rng=rng):
+            value = -0.5 * x @ x + 0.3 * np.sum(np.cos(7.0 * x))
+            gradient = -x - 2.1 * np.sin(7.0 * x)
+            return value * (1.0 + noise * rng.normal()), gradient * (1.0 + noise * rng.normal(size=x.size))
+
+        _, evaluate = climb(function, [2.0, -1.3, 0.7])
+        paths.append([p.theta for p in evaluate.points])
+    np.testing.assert_array_equal(*paths)
+    assert len(paths[0]) > 5
+
+
 # -- jumps ------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("height", [0.01, 0.1, 0.5, 3.0])
 @pytest.mark.parametrize("width", [0.05, 0.3, 1.0])

@@ -71,6 +71,23 @@ def test_history_holds_evidences_of_all_rows():
         np.testing.assert_allclose(objective.evaluate(record.end).value, record.value, rtol=1e-7)
 
 
+def test_the_curvature_of_the_part_serves_all_rows(monkeypatch):
+    """What is handed on is the inverse curvature of all rows, within a third, along the noise: half or twice would not be."""
+    objective, given = regression(), {}
+
+    def spy(maximizer, stage, starts, *, metrics=None):
+        if metrics is not None:
+            given.update(H=metrics[0], theta=starts[0])
+        return maximize_evidence(maximizer, stage, starts, metrics=metrics)
+
+    monkeypatch.setattr(thin, "maximize_evidence", spy)
+    maximize_thinning(Maximizer(), objective, [objective.theta0 + 0.5])
+    step = np.eye(given["theta"].size)[-1] * 1e-3  # the last entry is the noise
+    up, down = (objective.evaluate(given["theta"] + s * step).gradient[-1] for s in (1.0, -1.0))
+    curvature = (down - up) / 2e-3
+    assert 0.67 < given["H"][-1, -1] * curvature < 1.5
+
+
 def test_few_rows_climb_as_ever():
     objective = regression(n=60)
     starts = [objective.theta0]

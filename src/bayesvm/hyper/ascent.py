@@ -185,9 +185,8 @@ def _warned(climb: Climb, trial: Point, expected: float) -> Climb:
     length = float(np.max(np.abs(trial.theta - climb.point.theta)))
     if not np.isfinite(trial.value):
         return dataclasses.replace(climb, reach=0.2 * length)
-    vertex = (
-        0.5 * expected / (expected + climb.point.value - trial.value)
-    )  # of the parabola through value, slope and trial
+    # where the parabola through value, slope and trial is highest, as a share of the step
+    vertex = 0.5 * expected / (expected + climb.point.value - trial.value)
     return dataclasses.replace(_learnt(climb, trial), reach=length * float(np.clip(vertex, 0.1, 0.5)))
 
 

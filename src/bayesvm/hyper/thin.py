@@ -4,8 +4,8 @@ An evaluation costs up to :math:`n^3`, and most evaluations of a climb are spent
 the way as well as all of them. So with many rows all starts climb on a part of them (and on a part of the part, if that is still
 large); only the best end climbs on with all rows. It is near its goal then, and the curvature is known: that of the part, times
 :math:`n / n'`. The other ends are evaluated once, so that the history holds evidences of all the data; should one of them turn out
-to be higher, it is climbed from, too. With many hyperparameters (one length scale per feature) the
-optimum of a part is no help, since with fewer rows other features are ignored.
+to be higher, it is climbed from, too. With many hyperparameters (one length scale per feature) the optimum of a part is no help,
+since with fewer rows other features are ignored.
 
 The part is drawn at random, always the same one, and holds as many rows of the rarer of two classes as of the other, as far as
 there are any: a part with few of them would say that there is nothing to learn.
