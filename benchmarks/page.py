@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 PLACE = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 OURS = "BayesianSVC()"
+ONE_START = "BayesianSVC(n_starts=1)"
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -82,22 +83,28 @@ def verdict(rows: Sequence[Row]) -> str:
     for data, machines in _split(rows).items():
         if OURS not in machines or "error" not in machines[OURS]:
             continue
-        best = min(machines, key=lambda m: machines[m]["nll"])
-        fastest = min(machines, key=lambda m: machines[m]["fit_s"])
+        racing = [machine for machine in machines if machine != ONE_START]
+        best = min(racing, key=lambda m: machines[m]["nll"])
+        fastest = min(racing, key=lambda m: machines[m]["fit_s"])
         row = machines[best]
         gap, error = row.get("nll_above_ours"), row.get("nll_above_ours_se")
         within = best == OURS or (gap is not None and error is not None and -gap <= 2.0 * error)
         difference = "-" if gap is None else f"{gap:+.4f} ± {number(error, 4)}"
         answer = "best" if best == OURS else "within noise of the best" if within else "NOT the best"
-        speed = (
-            "fastest"
-            if fastest == OURS
-            else f"NOT the fastest: {fastest} is {number(1.0 / machines[fastest]['fit_s'] * machines[OURS]['fit_s'], 1)} times faster"
-        )
-        shown.append(
-            [data, number(machines[OURS]["nll"], 4), f"{best} ({number(row['nll'], 4)})", difference, answer, speed]
-        )
-    head = ["set", "NLL of BayesianSVC()", "best NLL", "best - ours, paired", "likelihood", "fit"]
+        times = machines[OURS]["fit_s"] / machines[fastest]["fit_s"]
+        speed = "fastest" if fastest == OURS else f"NOT the fastest: {fastest} is {number(times, 1)} times faster"
+        single = machines[ONE_START]["fit_s"] / machines[fastest]["fit_s"] if ONE_START in machines else None
+        leader = f"{best} ({number(row['nll'], 4)})"
+        shown.append([data, number(machines[OURS]["nll"], 4), leader, difference, answer, speed, number(single)])
+    head = [
+        "set",
+        "NLL of BayesianSVC()",
+        "best NLL",
+        "best - ours, paired",
+        "likelihood",
+        "fit",
+        f"fit of {ONE_START} / fastest",
+    ]
     return markdown(head, shown)
 
 

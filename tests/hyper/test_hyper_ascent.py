@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bayesvm.hyper.ascent import ClimbStatus, Point, advance, begin
@@ -62,6 +62,8 @@ def test_quadratic():
 
 @settings(deadline=None, max_examples=50)
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 6), log_condition=st.floats(0.0, 3.0), size=st.floats(-1.0, 3.0))
+@example(seed=49832, d=3, log_condition=1.8606403560461335, size=2.9803860209412965)  # steps that bounds bend downhill
+@example(seed=391098, d=5, log_condition=2.4633092651839164, size=2.927313291487175)
 def test_random_quadratics_within_bounds(seed, d, log_condition, size):
     rng = np.random.default_rng(seed)
     Q, _ = np.linalg.qr(rng.normal(size=(d, d)))
@@ -195,6 +197,8 @@ def test_sawtooth(height, width, start):
 
 @settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10**6), d=st.integers(1, 4), height=st.floats(0.0, 5.0), count=st.integers(0, 30))
+@example(seed=813592, d=4, height=2.0322261205747107, count=1)  # along a jump, forgetting H again and again
+@example(seed=846704, d=2, height=3.344064108992406, count=24)
 def test_random_jumps_always_end(seed, d, height, count):
     rng = np.random.default_rng(seed)
     normals, offsets = rng.normal(size=(count, d)), rng.normal(scale=2.0, size=count)

@@ -8,12 +8,12 @@ Method: BFGS with the dense inverse Hessian H restricted to the coordinates that
 may reach. A step is accepted only if the value rises, so the last point is the best one seen. A step that goes too far is not
 lost: the gradient there tells the curvature along it, H is updated all the same, and the next trial goes its own way, within
 the reach that a parabola through the values allows. The reach grows again with the steps that succeed. The first step is of at
-most unit length in :math:`\theta` (a factor e), and extended while the slope stays. Where no step succeeds, H is forgotten
-once and steepest ascent tried; if that fails too the climb has stalled at a jump, and says so. It has converged when the gain
-that the quadratic model still predicts, :math:`\tfrac12 g^\top H g`, is below ``tol`` nats. H begins as the identity and is
-not rescaled by the first step, as is usual elsewhere: one nat per squared unit of a logarithm is about the least curvature
-that matters, and the long flat directions of an evidence (variance of a constant, length scales of irrelevant inputs) would
-otherwise look converged before they were tried.
+most unit length in :math:`\theta` (a factor e), and extended while the slope stays. Where no step succeeds, H is forgotten and
+steepest ascent tried; if that fails too, or wins next to nothing before the next time, the climb has stalled at a jump, and
+says so. It has converged when the gain that the quadratic model still predicts, :math:`\tfrac12 g^\top H g`, is below ``tol``
+nats. H begins as the identity and is not rescaled by the first step, as is usual elsewhere: one nat per squared unit of a
+logarithm is about the least curvature that matters, and the long flat directions of an evidence (variance of a constant,
+length scales of irrelevant inputs) would otherwise look converged before they were tried.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ SUFFICIENT = 1e-4
 GRID = 2.0**-22
 #: How many times as far as the last one a step may reach.
 WIDENING = 2.5
+#: Share of the gain that H promises which must be won between two times it is forgotten.
+WORTHWHILE = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,6 +106,8 @@ class Climb:
         Whether it goes on.
     reach : float
         Largest change of a coordinate that the next step may try.
+    forgotten : float
+        Value at which H was forgotten last.
     """
 
     point: Point
@@ -112,6 +116,7 @@ class Climb:
     evaluations: int
     status: ClimbStatus
     reach: float = LARGEST_STEP
+    forgotten: float = -np.inf
 
 
 def begin(
@@ -132,33 +137,57 @@ def begin(
 def advance(evaluate: Evaluate, climb: Climb, bounds: Matrix, tol: float) -> Climb:
     """Take one step (one or more evaluations) and return the new state."""
     point, g = climb.point, climb.point.gradient
-    free = ~(((point.theta <= bounds[:, 0]) & (g < 0.0)) | ((point.theta >= bounds[:, 1]) & (g > 0.0)))
-    direction = _uphill(climb, free)
-    if 0.5 * float(g @ direction) < tol:
+    promised = 0.5 * float(g @ _uphill(climb, _free(point, bounds)))
+    if promised < tol:
         return dataclasses.replace(climb, status=ClimbStatus.CONVERGED)
     state = climb
     while True:
-        direction *= min(1.0, state.reach / float(np.max(np.abs(direction))))
-        theta = _on_grid(point.theta + direction, bounds)
+        theta = _aimed(state, bounds)
         expected = float(g @ (theta - point.theta))
         if expected < 0.1 * tol:
-            return _given_up(climb, point, state.evaluations)
+            return _given_up(climb, point, state.evaluations, max(tol, WORTHWHILE * promised))
         trial = evaluate(theta, point.latent)
         state = dataclasses.replace(state, evaluations=state.evaluations + 1)
         if trial.value >= point.value + SUFFICIENT * expected:
             break
         state = _warned(state, trial, expected)
-        direction = _uphill(state, free)
     first = state.evaluations == climb.evaluations + 1
     if climb.fresh and first:
         trial, extra = _extended(evaluate, point, trial, bounds)
         state = dataclasses.replace(state, evaluations=state.evaluations + extra)
     if not first and trial.value < point.value + 0.1 * tol:  # creeping along a jump
-        return _given_up(climb, trial, state.evaluations)
+        return _given_up(climb, trial, state.evaluations, max(tol, WORTHWHILE * promised))
     state = _learnt(state, trial)
     reach = WIDENING * float(np.max(np.abs(trial.theta - point.theta)))
     reach = min(LARGEST_STEP, max(reach, climb.reach) if first else reach)
     return dataclasses.replace(state, point=trial, reach=reach)
+
+
+def _free(point: Point, bounds: Matrix) -> NDArray[np.bool_]:
+    """Return which coordinates are not held by a bound that the gradient points beyond."""
+    low = (point.theta <= bounds[:, 0]) & (point.gradient < 0.0)
+    high = (point.theta >= bounds[:, 1]) & (point.gradient > 0.0)
+    return np.asarray(~(low | high))
+
+
+def _aimed(climb: Climb, bounds: Matrix) -> Vector:
+    """Return where the next trial is to be.
+
+    A coordinate that would cross a bound goes to it, if that is uphill, or stays; H is then restricted to the others, so that
+    every part of the step is uphill.
+    """
+    theta, g = climb.point.theta, climb.point.gradient
+    free, held = _free(climb.point, bounds), theta
+    while True:
+        step = _uphill(climb, free)
+        step *= min(1.0, climb.reach / max(float(np.max(np.abs(step))), np.finfo(float).tiny))
+        aim = np.where(free, theta + step, held)
+        inside = np.clip(aim, bounds[:, 0], bounds[:, 1])
+        crossing = free & (aim != inside)
+        if not crossing.any():
+            return _on_grid(aim, bounds)
+        held = np.where(crossing, np.where(step * g > 0.0, inside, theta), held)
+        free = free & ~crossing
 
 
 def _on_grid(theta: Vector, bounds: Matrix) -> Vector:
@@ -166,14 +195,18 @@ def _on_grid(theta: Vector, bounds: Matrix) -> Vector:
     return np.clip(np.round(theta / GRID) * GRID, bounds[:, 0], bounds[:, 1])
 
 
-def _given_up(climb: Climb, point: Point, evaluations: int) -> Climb:
-    """Return the state at a point where H leads no further: steepest ascent is tried next, unless it was the last."""
-    status = ClimbStatus.STALLED if climb.fresh else ClimbStatus.RUNNING
-    return Climb(point, climb.H, True, evaluations, status)
+def _given_up(climb: Climb, point: Point, evaluations: int, least: float) -> Climb:
+    """Return the state at a point where H leads no further.
+
+    Steepest ascent is tried next, unless it was the last, or less than ``least`` has been won since H was forgotten before.
+    """
+    vain = climb.fresh or point.value - climb.forgotten < least
+    status = ClimbStatus.STALLED if vain else ClimbStatus.RUNNING
+    return Climb(point, climb.H, True, evaluations, status, forgotten=point.value)
 
 
 def _uphill(climb: Climb, free: NDArray[np.bool_]) -> Vector:
-    """Return the step that H and the gradient suggest, of at most unit length if H is still the initial guess."""
+    """Return the step that H and the gradient suggest to the free coordinates, of at most unit length if H is still the initial guess."""
     g = np.where(free, climb.point.gradient, 0.0)
     if climb.fresh:
         return np.asarray(g / max(1.0, float(np.sqrt(g @ g))))

@@ -16,6 +16,7 @@ import numpy as np
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
+from bayesvm.hyper.objective import OfKernel
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence
 from bayesvm.inference.ls_svm import Design, LevelTwo, Spectrum, joint_evidence, level3, relative_range
@@ -61,7 +62,7 @@ class JointEvaluation:
 
 
 @dataclasses.dataclass(frozen=True)
-class LevelsObjective:
+class LevelsObjective(OfKernel):
     """Log evidence of level 3 plus log hyperprior, as a function of the logarithms of the kernel's parameters.
 
     Parameters
@@ -83,21 +84,6 @@ class LevelsObjective:
     y: Matrix
     design: Design
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
-
-    @property
-    def theta0(self) -> Vector:
-        """Parameters of the given kernel."""
-        return self.kernel.theta
-
-    @property
-    def bounds(self) -> Matrix:
-        """Bounds of theta, one row (low, high) per entry."""
-        return self.kernel.bounds
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """One name per entry of theta."""
-        return self.kernel.names
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> LevelsEvaluation:
         """Return value, gradient and the three levels at ``theta``; a warm start has no effect."""

@@ -117,4 +117,25 @@ class EvidenceObjective:
         return [float(np.sum(here.evidence.dK * (self.model(theta)[0].gram(inputs) - K))) for theta in thetas]
 
 
-__all__ = ["Evaluation", "EvidenceObjective"]
+class OfKernel:
+    """Parameters of an objective that depends on those of its kernel alone."""
+
+    kernel: Kernel
+
+    @property
+    def theta0(self) -> Vector:
+        """Parameters of the given kernel."""
+        return self.kernel.theta
+
+    @property
+    def bounds(self) -> Matrix:
+        """Bounds of theta, one row (low, high) per entry."""
+        return self.kernel.bounds
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name per entry of theta."""
+        return self.kernel.names
+
+
+__all__ = ["Evaluation", "EvidenceObjective", "OfKernel"]

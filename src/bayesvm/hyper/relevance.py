@@ -19,6 +19,7 @@ import dataclasses
 import numpy as np
 from scipy.special import gammaln
 
+from bayesvm.hyper.objective import OfKernel
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence
 from bayesvm.inference.relevance import Relevance, RelevanceStart, SequentialRelevance
@@ -48,7 +49,7 @@ class RelevanceEvaluation:
 
 
 @dataclasses.dataclass(frozen=True)
-class RelevanceObjective:
+class RelevanceObjective(OfKernel):
     """Log evidence of a relevance vector machine plus log hyperprior, as a function of the kernel's parameters.
 
     Parameters
@@ -79,21 +80,6 @@ class RelevanceObjective:
     bias: bool
     distinct: int
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
-
-    @property
-    def theta0(self) -> Vector:
-        """Parameters of the given kernel."""
-        return self.kernel.theta
-
-    @property
-    def bounds(self) -> Matrix:
-        """Bounds of theta, one row (low, high) per entry."""
-        return self.kernel.bounds
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """One name per entry of theta."""
-        return self.kernel.names
 
     def basis(self, kernel: Kernel, X: Inputs | None = None, Z: Inputs | None = None) -> Matrix:
         """Return the basis functions centred at Z (the training rows) at the rows of X, the constant first."""
