@@ -115,6 +115,31 @@ def test_differences_are_in_standard_errors_and_paired_ones_are_a_t_test(tmp_pat
     assert ("one (rival)", "gap") not in lines
 
 
+@pytest.mark.parametrize(
+    ("paper", "deviation"),
+    [
+        (Published(1.0, runs=1), (2.0 - 1.0) / math.hypot(1.0 / math.sqrt(3.0), 1.0)),  # one run, as scattered as ours
+        (Published(1.0, runs=4), (2.0 - 1.0) / math.hypot(1.0 / math.sqrt(3.0), 0.5)),
+        (Published(1.0), math.sqrt(3.0)),
+        (Published(1.0, 3.0, 9), (2.0 - 1.0) / math.hypot(1.0 / math.sqrt(3.0), 1.0)),
+    ],
+)
+def test_a_paper_without_a_spread_is_taken_to_scatter_as_ours(paper, deviation):
+    found = {"x": [{"v": v, "seed": i} for i, v in enumerate([1.0, 2.0, 3.0])]}
+    (line,) = summarise(Table("t", "t", (Column("v", "v", published={"x": paper}),), ("x",)), found)
+    assert line.deviation == pytest.approx(deviation)
+
+
+def test_equal_numbers_have_no_difference_in_standard_errors():
+    """The mean of equal numbers is off by rounding, and must not pass for a standard error."""
+    found = {"x": [{"v": 0.1, "seed": i} for i in range(7)]}
+    (line,) = summarise(Table("t", "t", (Column("v", "v", published={"x": Published(0.2)}),), ("x",)), found)
+    assert line.mean == 0.1
+    assert line.error == 0.0
+    assert math.isnan(line.deviation)
+    assert line.verdict == ""
+
+
 def test_the_t_test_of_a_paired_column_is_scipys():
     rng = np.random.default_rng(3)
     a, b = rng.normal(size=12), rng.normal(size=12) + 0.4

@@ -54,8 +54,9 @@ class Line:
         """Difference to the paper in standard errors of the difference; nan where it cannot be told."""
         if self.paper is None:
             return math.nan
-        single = self.paper.std is None and self.paper.runs == 1  # one run: taken to scatter as ours do
-        theirs = self.error * math.sqrt(self.units) if single else self.paper.error
+        theirs = self.paper.error
+        if theirs is None and self.paper.runs:  # taken to scatter as ours do
+            theirs = self.error * math.sqrt(self.units / self.paper.runs)
         errors = [e for e in (self.error, theirs) if e is not None and math.isfinite(e)]
         total = math.sqrt(sum(e * e for e in errors))
         return (self.mean - self.paper.mean) / total if total > 0.0 else math.nan
@@ -90,9 +91,18 @@ def _line(case: str, column: Column, found: Found) -> Line | None:
     values = _values(found.get(case, ()), column.key)
     if values.size == 0:
         return None
-    error = float(np.std(values, ddof=1) / np.sqrt(values.size)) if values.size > 1 else math.nan
+    mean, error = _mean_and_error(values)
     paper = column.published.get(case)
-    return Line(case, column.head, float(np.mean(values)), error, values.size, paper, column.digits, column.better)
+    return Line(case, column.head, mean, error, values.size, paper, column.digits, column.better)
+
+
+def _mean_and_error(values: np.ndarray) -> tuple[float, float]:
+    """Return the mean and its standard error: nan for one value, and exactly zero where all are the same."""
+    if values.size == 1:
+        return float(values[0]), math.nan
+    if np.all(values == values[0]):
+        return float(values[0]), 0.0
+    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(values.size))
 
 
 def _paired(case: str, column: Column, found: Found) -> Line | None:
@@ -102,9 +112,8 @@ def _paired(case: str, column: Column, found: Found) -> Line | None:
     if not own:
         return None
     gaps = np.array([unit[column.key] - rival[unit["seed"]][column.key] for unit in own], dtype=float)
-    error = float(np.std(gaps, ddof=1) / np.sqrt(gaps.size)) if gaps.size > 1 else math.nan
-    mean = float(np.mean(gaps))
-    p = float(2.0 * stdtr(gaps.size - 1, -abs(mean) / error)) if gaps.size > 1 and error > 0.0 else None
+    mean, error = _mean_and_error(gaps)
+    p = float(2.0 * stdtr(gaps.size - 1, -abs(mean) / error)) if error > 0.0 else None
     return Line(case, column.head, mean, error, gaps.size, column.published.get(case), column.digits, None, p)
 
 
