@@ -62,18 +62,20 @@ def _profile(x: Vector, q: Vector) -> Derivatives:
     """Return the profile from the distances x to the edge t = -1 and q to the flat part t = 1."""
     curved = (x > 0.0) & (q > 0.0)
     near = x < 1.0
-    angle = np.where(curved, np.pi * np.where(near, x, q), np.pi)
-    part = y_minus_sin(angle) / (2.0 * np.pi)
+    angle = np.pi * np.where(curved, np.minimum(x, q), 1.0)
+    part = y_minus_sin(angle) / (2.0 * np.pi)  # the smaller of the two probabilities
     p = np.where(near, part, 1.0 - part)
-    r1 = np.sin(0.5 * angle) ** 2 / p
-    r2 = np.where(near, 0.5, -0.5) * np.pi * np.sin(angle) / p
-    r3 = 0.5 * np.pi**2 * np.cos(angle) / p
-    loss = -np.where(near, np.log(p), np.log1p(np.where(near, 0.0, -part)))
+    sine, cosine = np.sin(0.5 * angle), np.cos(0.5 * angle)
+    square = sine * sine
+    r1 = square / p
+    r2 = np.where(near, np.pi, -np.pi) * sine * cosine / p
+    r3 = np.pi**2 * (0.5 - square) / p
+    loss = -np.where(near, np.log(part), np.log1p(-part))
     return Derivatives(
         np.where(curved, loss, np.where(x > 0.0, 0.0, np.inf)),
         np.where(curved, -r1, 0.0),
         np.where(curved, r1 * r1 - r2, 0.0),
-        np.where(curved, 3.0 * r1 * r2 - r3 - 2.0 * r1**3, 0.0),
+        np.where(curved, r1 * (3.0 * r2 - 2.0 * r1 * r1) - r3, 0.0),
     )
 
 

@@ -7,6 +7,7 @@ directly.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -25,20 +26,26 @@ def _horner(coefficients: list[float], x: Vector) -> Vector:
     return total
 
 
+def _patched(y: Vector, direct: Vector, series: Callable[[Vector, Vector], Vector]) -> Vector:
+    """Return what was formed directly, with the series, a function of y and its square, where |y| < 1."""
+    result = np.asarray(direct)
+    few = np.abs(y) < 1.0
+    small = y[few]
+    result[few] = series(small, small * small)
+    return result
+
+
 def y_minus_sin(y: Vector) -> Vector:
     r"""Return :math:`y - \sin y` to full relative accuracy."""
     y = np.asarray(y, dtype=float)
-    small = np.where(np.abs(y) < 1.0, y, 1.0)
-    square = small * small
-    return np.where(np.abs(y) < 1.0, small * square * _horner(_SIN, square), y - np.sin(y))
+    return _patched(y, y - np.sin(y), lambda small, square: small * square * _horner(_SIN, square))
 
 
 def parabola_minus_versine(y: Vector) -> Vector:
     r"""Return :math:`y^2/2 - (1 - \cos y)` to full relative accuracy."""
     y = np.asarray(y, dtype=float)
-    small = np.where(np.abs(y) < 1.0, y, 1.0)
-    square = small * small
-    return np.where(np.abs(y) < 1.0, square * square * _horner(_COS, square), 0.5 * y * y - 2.0 * np.sin(0.5 * y) ** 2)
+    direct = 0.5 * y * y - 2.0 * np.sin(0.5 * y) ** 2
+    return _patched(y, direct, lambda small, square: square * square * _horner(_COS, square))
 
 
 __all__ = ["parabola_minus_versine", "y_minus_sin"]
