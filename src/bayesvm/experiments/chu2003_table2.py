@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, log_expit
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from bayesvm import BayesianSVC, GPClassifier
@@ -45,10 +45,9 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
         machine = MACHINES[params["method"]](params["size"]).fit(X, y)
         positive = lambda Z: machine.predict_proba(Z)[:, 1]  # noqa: E731
     p = np.clip(positive(X_test), 1e-300, 1.0 - 1e-16)
-    found: Numbers = {
-        "nll": -float(np.sum(np.log(np.where(y_test > 0, p, 1.0 - p)))),
-        "error": float(np.mean((p > 0.5) != (y_test > 0))),
-    }
+    nll = -float(np.sum(np.log(np.where(y_test > 0, p, 1.0 - p))))
+    optimal = -float(np.sum(log_expit(y_test * simulated_2d_odds(X_test))))
+    found: Numbers = {"nll": nll, "excess": nll - optimal, "error": float(np.mean((p > 0.5) != (y_test > 0)))}
     if seed == 0:
         plane = np.stack(np.meshgrid(AXIS, AXIS), axis=-1).reshape(-1, 2)
         found["surface"] = np.round(positive(plane), 5).reshape(AXIS.size, AXIS.size)
@@ -68,6 +67,13 @@ def plot(figure: Any, found: Found) -> None:
 
 COLUMNS = (
     Column("nll", "NLL", 1, {k: Published(v[0], runs=1) for k, v in PAPER.items()}, better="lower"),
+    Column(
+        "excess",
+        "NLL above the optimal classifier's",
+        1,
+        {k: Published(v[0] - PAPER["optimal"][0], runs=1) for k, v in PAPER.items()},
+        better="lower",
+    ),
     Column("error", "error", 4, {k: Published(v[1], runs=1) for k, v in PAPER.items()}, better="lower"),
 )
 EXPERIMENT = Experiment(
@@ -84,7 +90,7 @@ EXPERIMENT = Experiment(
             "methods",
             "Sum of the test NLL over 20002 rows, and test error",
             COLUMNS,
-            note="The paper's one draw is taken to have the spread of ours. Kernel logistic regression of the paper is left out.",
+            note="The paper's one draw is taken to have the spread of ours. The optimal NLL is 2419.6 on average, with a standard deviation of 61.6 over test sets. Kernel logistic regression of the paper is left out.",
         ),
     ),
     plot,
