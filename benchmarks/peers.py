@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import itertools
+import resource
 import statistics
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -32,7 +34,7 @@ from bayesvm import BayesianSVC, BayesianSVR, GPRegressor
 from bayesvm.datasets import MissingDataError, load_ida, load_npz, make_sinc
 from bayesvm.experiments.measures import calibration_error
 from bayesvm.experiments.rivals import grid_svc, grid_svr, platt_svc
-from benchmarks._common import DATA, peak_bytes, table
+from benchmarks._common import DATA, table
 from benchmarks.record import Row, write
 
 SETS = ("banana", "diabetis", "heart", "ringnorm", "thyroid", "twonorm", "waveform")
@@ -158,29 +160,35 @@ def available(sets: list[str]) -> dict[str, Any]:
     return found
 
 
-def peak_megabytes(sets: dict[str, Any], names: list[str]) -> dict[tuple[str, str], float]:
-    """Return by how much a fit raises the peak of memory; measured before anything is fitted here, so that no freed memory is used again."""
-    peaks = {}
-    for (which, data), name in itertools.product(sets.items(), names):
-        X, y, _, _ = data.split(0)
-        peaks[which, name] = peak_bytes(lambda n=name, X=X, y=y: CLASSIFIERS[n][1](X.shape[1]).fit(X, y)) / 2**20
-    return peaks
+def peak_megabytes(which: str, name: str) -> float:
+    """Return by how much a fit raises the peak of memory, in an interpreter of its own."""
+    command = [sys.executable, "-m", "benchmarks.peers", "--peak", which, name]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(answer.stdout.split()[-1])
+
+
+def own_peak(which: str, name: str) -> float:
+    """Fit in this process, after a fit to tiny data that imports and compiles what is needed; return megabytes above the peak before."""
+    warm_up([name])
+    X, y, _, _ = load_ida(which, DATA).split(0)
+    machine = CLASSIFIERS[name][1](X.shape[1])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    machine.fit(X, y)
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024.0
 
 
 def race(sets: list[str], partitions: int, chosen: list[str] | None, memory: bool) -> list[Row]:
     """Return one row per set and machine: means over partitions, times as medians."""
     names = present(CLASSIFIERS, chosen)
     rows = []
-    found_data = available(sets)
-    peaks = peak_megabytes(found_data, names) if memory else {}
-    for which, data in found_data.items():
+    for which, data in available(sets).items():
         found: dict[str, list[Row]] = {name: [] for name in names}
         for k in range(partitions):
             for name in names:
                 found[name].append(classify(name, data, k))
         ours = statistics.median(unit["fit_s"] for unit in found[OURS]) if OURS in found else float("nan")
         for name in names:
-            peak = {"peak_mb": peaks[which, name]} if memory else {}
+            peak = {"peak_mb": peak_megabytes(which, name)} if memory else {}
             rows.append(_row(which, name, found[name], ours, found.get(OURS)) | peak)
             print(table(list(rows[-1]), [list(rows[-1].values())]), flush=True)
     return rows
@@ -278,12 +286,20 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--partitions", type=int, default=3)
     parser.add_argument("--machines", help="names with semicolons between")
-    parser.add_argument("--memory", action="store_true")
+    parser.add_argument(
+        "--memory", action="store_true", help="measure the peak of memory too, in processes of their own"
+    )
+    parser.add_argument(
+        "--peak", nargs=2, metavar=("SET", "MACHINE"), help="measure that peak here and do nothing else"
+    )
     parser.add_argument("--regression", action="store_true", help="regressors instead of classifiers")
     parser.add_argument("--json")
     given = parser.parse_args()
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # peers warn about bounds and iterations; their figures tell
+        if given.peak:
+            print(own_peak(*given.peak))
+            return
         if given.regression:
             rows = regression_race(given.partitions)
         else:
