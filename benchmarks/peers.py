@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import resource
 import statistics
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -172,9 +172,15 @@ def own_peak(which: str, name: str) -> float:
     warm_up([name])
     X, y, _, _ = load_ida(which, DATA).split(0)
     machine = CLASSIFIERS[name][1](X.shape[1])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resident_peak()
     machine.fit(X, y)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024.0
+    return resident_peak() - before
+
+
+def resident_peak() -> float:
+    """Return the peak of this process' resident memory in megabytes; getrusage would count that of the process which started it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024.0
 
 
 def race(sets: list[str], partitions: int, chosen: list[str] | None, memory: bool) -> list[Row]:
