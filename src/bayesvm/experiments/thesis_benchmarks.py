@@ -66,7 +66,7 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
 def _case(name: str) -> Case:
     data, kind = name.split(", ")
     file, rows, runs = SETS[data]
-    units = {"housing": 20, "computer": 2, "abalone": 2}[data]
+    units = {"housing": 20, "computer": 10, "abalone": 10}[data]
     return Case(name, {"file": file, "rows": rows, "kind": kind}, {"rows": 25, "starts": 1}, (file,), units, runs)
 
 

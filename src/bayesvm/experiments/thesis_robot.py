@@ -48,7 +48,7 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
 def _case(name: str) -> Case:
     method, kind, inputs = name.split(", ")
     params = {"method": method, "ard": kind == "ARD", "inputs": int(inputs[0]), "n": 200}
-    return Case(name, params, {"n": 16, "starts": 1}, units=5)
+    return Case(name, params, {"n": 16, "starts": 1}, units=10)
 
 
 def _outputs(inputs: int) -> tuple[Column, ...]:
