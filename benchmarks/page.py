@@ -12,13 +12,11 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.record import Row
+from benchmarks.record import ONE_START, OURS, Row
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 PLACE = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-OURS = "BayesianSVC()"
-ONE_START = "BayesianSVC(n_starts=1)"
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

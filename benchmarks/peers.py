@@ -35,12 +35,9 @@ from bayesvm.datasets import MissingDataError, load_ida, load_npz, make_sinc
 from bayesvm.experiments.measures import calibration_error
 from bayesvm.experiments.rivals import grid_svc, grid_svr, platt_svc
 from benchmarks._common import DATA, table
-from benchmarks.record import Row, write
+from benchmarks.record import ONE_START, OURS, Row, write
 
 SETS = ("banana", "diabetis", "heart", "ringnorm", "thyroid", "twonorm", "waveform")
-OURS = "BayesianSVC()"
-#: The same machine from one start, as scikit-learn's and GPy's Gaussian processes climb; no peer, but what they are to be compared with.
-ONE_START = "BayesianSVC(n_starts=1)"
 REGRESSION = ("sinc", "boston")
 
 

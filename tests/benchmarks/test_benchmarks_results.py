@@ -10,6 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.check import main, regressions
+from benchmarks.experiments import section
+from benchmarks.page import verdict
 from benchmarks.record import exponent, machine, read, write
 
 
@@ -50,3 +52,28 @@ def test_the_exit_code(tmp_path, capsys):
 def test_exponent_and_machine():
     assert exponent([1.0, 2.0, 4.0], [3.0, 24.0, 192.0]) == pytest.approx(3.0)
     assert set(machine()) == {"cores", "ghz", "architecture", "memory_gb"}
+
+
+def test_a_section_of_the_experiments_page():
+    text = "## Paper Table 1: What\n\n### Title\n\n| a |\n\n![What](x.png)\n\nSkipped: b, missing b.npz.\n"
+    assert (
+        section(text, "paper-table1")
+        == "### Paper Table 1: What\n\n`bayesvm reproduce paper-table1`\n\n**Title**\n\n| a |"
+    )
+
+
+def test_the_verdict_does_not_count_our_own_machine_with_one_start():
+    def row(machine, nll, fit, **more):
+        return {"name": f"set | {machine}", "nll": nll, "fit_s": fit, "error": 1.0, **more}
+
+    rows = [
+        row("BayesianSVC()", 0.3, 4.0),
+        row("BayesianSVC(n_starts=1)", 0.1, 1.0),
+        row("peer", 0.2, 2.0, nll_above_ours=-0.1, nll_above_ours_se=0.01),
+    ]
+    line = verdict(rows).splitlines()[-1]
+    assert "NOT the best" in line
+    assert "peer is 2.0 times faster | 0.50 |" in line
+    rows[2] |= {"nll_above_ours_se": 0.06, "fit_s": 5.0}
+    line = verdict(rows).splitlines()[-1]
+    assert "within noise of the best | fastest" in line
