@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -77,3 +78,15 @@ def test_the_verdict_does_not_count_our_own_machine_with_one_start():
     rows[2] |= {"nll_above_ours_se": 0.06, "fit_s": 5.0}
     line = verdict(rows).splitlines()[-1]
     assert "within noise of the best | fastest" in line
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="peaks of memory are read from /proc")
+def test_the_peak_of_memory_is_in_megabytes():
+    code = (
+        "import numpy as np; from benchmarks.peers import resident_peak; a = resident_peak();"
+        "x = np.ones(64 * 2**17); print(resident_peak() - a)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
+    assert float(answer.stdout) == pytest.approx(64.0, rel=0.2)

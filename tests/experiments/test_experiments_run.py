@@ -120,3 +120,29 @@ def test_the_command_runs_lists_and_refuses(data, tmp_path, capsys):
     assert "no experiment 'nonsense'" in capsys.readouterr().err
     assert command(["reproduce", "thesis-tableH.1", "--data", str(tmp_path), "--out", out]) == 0
     assert "missing usps.npz" in capsys.readouterr().err
+
+
+def test_the_excess_of_table_2_is_that_over_the_optimal_classifier():
+    (experiment,) = find(["chu2003-table2"])
+    sizes = {"n": 60, "m": 4000, "size": 2}
+    optimal, other = (
+        experiment.run({"method": method, **sizes}, 1, Source(None)) for method in ("optimal", "Bayes, estimated")
+    )
+    assert optimal["excess"] == pytest.approx(0.0, abs=1e-6)
+    assert other["excess"] == pytest.approx(other["nll"] - optimal["nll"])
+    assert other["excess"] > 0.0
+
+
+def test_table_3_fits_with_the_mean_of_the_first_partitions_and_reports_their_own(data, monkeypatch):
+    import bayesvm.experiments.chu2003_table3 as table3
+
+    kernels = []
+    plain = table3.classification
+    monkeypatch.setattr(table3, "classification", lambda m, *rest: (kernels.append(m.kernel), plain(m, *rest))[1])
+    params, source = {"data": "banana", "rows": 40, "first": 2}, Source.of(data)
+    found = [table3.run(params, seed, source) for seed in range(2)]
+    for kernel in kernels:
+        variance, scale, bias = np.exp(kernel.theta)
+        means = [np.mean([unit[key] for unit in found]) for key in table3.KEYS]
+        np.testing.assert_allclose([variance, scale**-2.0, bias], means)
+    assert table3.KEYS[0] not in table3.run({**params, "first": 1}, 1, source)

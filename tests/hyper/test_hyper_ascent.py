@@ -148,6 +148,21 @@ def test_a_known_curvature_leads_to_the_optimum_at_once():
     np.testing.assert_allclose(state.point.theta, [0.3, -0.2], atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("hessian", "centre", "bounds", "aim"),
+    [
+        # the step (1, -1) crosses the first bound uphill: it goes there, and the second moves by its own H_22 g_2
+        ([[1.0, -0.5], [-0.5, 2.0]], [1.0, -1.0], [[-2.0, 0.4], [-2.0, 2.0]], [0.4, -2.5 / 1.75]),
+        # the step (0.3, 0.03) crosses the second bound, against the gradient: that coordinate stays, the first moves by H_11 g_1
+        ([[1.0, -1.5], [-1.5, 3.0]], [0.3, 0.03], [[-2.0, 2.0], [-2.0, 0.01]], [3.0 * 0.255 / 0.75, 0.0]),
+    ],
+)
+def test_a_step_across_a_bound(hessian, centre, bounds, aim):
+    evaluate, bounds = Recorder(quadratic(centre, hessian)), np.array(bounds)
+    advance(evaluate, begin(evaluate, np.zeros(2), bounds, H=np.linalg.inv(hessian)), bounds, 1e-9)
+    np.testing.assert_allclose(evaluate.points[1].theta, aim, atol=1e-6)
+
+
 def test_coordinates_held_by_a_bound_do_not_spoil_the_curvature_of_the_others():
     """With their share of the gradient's change this climb went to and fro for ever."""
     rng = np.random.default_rng(3383)

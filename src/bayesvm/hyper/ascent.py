@@ -140,12 +140,12 @@ def advance(evaluate: Evaluate, climb: Climb, bounds: Matrix, tol: float) -> Cli
     promised = 0.5 * float(g @ _uphill(climb, _free(point, bounds)))
     if promised < tol:
         return dataclasses.replace(climb, status=ClimbStatus.CONVERGED)
-    state = climb
+    state, worthwhile = climb, max(tol, WORTHWHILE * promised)
     while True:
         theta = _aimed(state, bounds)
         expected = float(g @ (theta - point.theta))
         if expected < 0.1 * tol:
-            return _given_up(climb, point, state.evaluations, max(tol, WORTHWHILE * promised))
+            return _given_up(climb, point, state.evaluations, worthwhile)
         trial = evaluate(theta, point.latent)
         state = dataclasses.replace(state, evaluations=state.evaluations + 1)
         if trial.value >= point.value + SUFFICIENT * expected:
@@ -156,7 +156,7 @@ def advance(evaluate: Evaluate, climb: Climb, bounds: Matrix, tol: float) -> Cli
         trial, extra = _extended(evaluate, point, trial, bounds)
         state = dataclasses.replace(state, evaluations=state.evaluations + extra)
     if not first and trial.value < point.value + 0.1 * tol:  # creeping along a jump
-        return _given_up(climb, trial, state.evaluations, max(tol, WORTHWHILE * promised))
+        return _given_up(climb, trial, state.evaluations, worthwhile)
     state = _learnt(state, trial)
     reach = WIDENING * float(np.max(np.abs(trial.theta - point.theta)))
     reach = min(LARGEST_STEP, max(reach, climb.reach) if first else reach)
