@@ -22,8 +22,8 @@ from bayesvm.distributed import BayesianSVC, BayesianSVR
 from bayesvm.distributed.blocks import Block
 from bayesvm.distributed.engine import local_cluster
 from bayesvm.distributed.held_out import make_member
-from bayesvm.distributed.latents import LocalLatents
 from bayesvm.distributed.objective import BlockModel, evaluate_block
+from bayesvm.distributed.warm_starts import LocalLatents
 from bayesvm.estimators._inference import PREDICTIVE_EP
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian

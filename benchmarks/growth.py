@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from bayesvm import BayesianLSSVC, BayesianSVC, BayesianSVR
 from bayesvm.datasets import make_sinc, make_twonorm
-from bayesvm.experiments.rivals import grid_svc
+from bayesvm.experiments.baselines import grid_svc
 from benchmarks._common import table
 from benchmarks.record import Row, exponent, write
 

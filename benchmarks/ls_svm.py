@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesvm.estimators.ls_svm import BayesianLSSVC
-from bayesvm.experiments.rivals import grid_svc
+from bayesvm.experiments.baselines import grid_svc
 from bayesvm.experiments.vangestel2002 import PAPER
 from bayesvm.hyper import Maximizer
 from bayesvm.hyper.ls_svm import LevelsObjective, maximize_levels

@@ -32,8 +32,8 @@ from threadpoolctl import threadpool_limits
 
 from bayesvm import BayesianSVC, BayesianSVR, GPRegressor
 from bayesvm.datasets import MissingDataError, load_ida, load_npz, make_sinc
+from bayesvm.experiments.baselines import grid_svc, grid_svr, platt_svc
 from bayesvm.experiments.measures import calibration_error
-from bayesvm.experiments.rivals import grid_svc, grid_svr, platt_svc
 from benchmarks._common import DATA, table
 from benchmarks.record import ONE_START, OURS, Row, write
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from bayesvm.datasets import make_sinc
 from bayesvm.estimators.relevance_vector import RelevanceVectorClassifier, RelevanceVectorRegressor
-from bayesvm.inference.relevance import QuadraticProblem, RowsProblem, SequentialRelevance
+from bayesvm.inference.rvm import QuadraticProblem, RowsProblem, SequentialRelevance
 from bayesvm.kernels import Gaussian
 from bayesvm.likelihoods import GaussianNoise, Logistic
 from benchmarks._common import load, table

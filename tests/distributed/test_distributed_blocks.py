@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesvm.distributed.blocks import Plan, deal, make_blocks
+from bayesvm.distributed.column_stats import Moments, columns
 from bayesvm.distributed.engine import Threads
-from bayesvm.distributed.survey import Moments, columns
 from bayesvm.distributed.targets import given_weights
 from bayesvm.estimators._standardize import Standardizer, weighted_moments
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
-from bayesvm.experiments.rivals import searched_svc
+from bayesvm.experiments.baselines import searched_svc
 
 
 def test_of_equal_validation_errors_the_one_with_the_fewest_support_vectors_counts():

@@ -227,7 +227,7 @@ def test_one_sided_domain_without_knots():
         return lib.Derivatives(np.where(inside, x, np.inf), np.where(inside, 1.0, 0.0), zero, zero)
 
     m, v = np.array([0.5, -3.0, 20.0]), np.array([1.0, 0.01, 4.0])
-    from bayesvm.likelihoods.normal import log_exponential_tail
+    from bayesvm.likelihoods.normal_tails import log_exponential_tail
 
     expected = log_exponential_tail(-m / np.sqrt(v), np.sqrt(v))
     np.testing.assert_allclose(log_gaussian_integral(profile, (), (0.0, np.inf), m, v), expected, rtol=1e-12)

@@ -11,7 +11,7 @@ import pytest
 from mpmath import mp, mpf
 
 import bayesvm.likelihoods as lib
-from bayesvm.likelihoods.normal import hazard, log_exponential_tail, log_interval, log_ndtr
+from bayesvm.likelihoods.normal_tails import hazard, log_exponential_tail, log_interval, log_ndtr
 from bayesvm.likelihoods.quadrature import log_gaussian_integral
 
 TABLE = json.loads(reference.TABLE.read_text())

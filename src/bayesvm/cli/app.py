@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from bayesvm.cli.codes import ExitCode, UsageError
 from bayesvm.cli.comparison import compare_methods, shown
 from bayesvm.cli.console import Reporter
 from bayesvm.cli.demo import demo as run_demo
+from bayesvm.cli.errors import guarded
+from bayesvm.cli.exit_codes import ExitCode, UsageError
 from bayesvm.cli.fitting import FitOptions, check_writable, task_of, training_data
 from bayesvm.cli.fitting import fit as run_fit
-from bayesvm.cli.guard import guarded
 from bayesvm.cli.inspection import inspect as run_inspect
 from bayesvm.cli.inspection import report as run_report
 from bayesvm.cli.methods import METHODS

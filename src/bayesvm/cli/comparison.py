@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from bayesvm.cli.codes import UsageError
+from bayesvm.cli.exit_codes import UsageError
 from bayesvm.cli.fitting import FitOptions, Training, fit_pipeline, machine_of
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.report import measure

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from bayesvm.cli.codes import ExitCode, UsageError
 from bayesvm.cli.console import Reporter
+from bayesvm.cli.exit_codes import ExitCode, UsageError
 from bayesvm.cli.kernel_expression import parse_kernel
 from bayesvm.cli.methods import Method, method_of, task_of
 from bayesvm.cli.target import Task, find_column, guess_task, target_values, weight_values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from bayesvm.cli.codes import UsageError
+from bayesvm.cli.exit_codes import UsageError
 from bayesvm.persistence.registry import own_classes
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from bayesvm.cli.codes import UsageError
+from bayesvm.cli.exit_codes import UsageError
 from bayesvm.persistence import load
 from bayesvm.persistence.container import write_atomically
 from bayesvm.tables import DataError, Table

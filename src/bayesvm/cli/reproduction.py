@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bayesvm.cli.codes import UsageError
 from bayesvm.cli.console import Reporter
+from bayesvm.cli.exit_codes import UsageError
 from bayesvm.experiments import EXPERIMENTS, Options, Source, find, run
 
 

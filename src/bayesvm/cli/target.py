@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.cli.codes import UsageError
+from bayesvm.cli.exit_codes import UsageError
 from bayesvm.tables import DataError, Table
 from bayesvm.tables.table import is_numeric
 

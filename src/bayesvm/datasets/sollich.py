@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from bayesvm.inference.hinge.annealed import with_nugget
-from bayesvm.inference.hinge.ellipse import elliptical_step
+from bayesvm.inference.hinge.elliptical_slice import elliptical_step
 from bayesvm.inference.hinge.normalizer import Normalizer, log_nu
 from bayesvm.kernels import Gaussian, Kernel
 from bayesvm.linalg import Cholesky, cholesky

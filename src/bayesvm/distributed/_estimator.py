@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from bayesvm.distributed import checkpoint
 from bayesvm.distributed.ascent import maximize_blocks
 from bayesvm.distributed.blocks import GROUP, Blocks, Plan, make_blocks
+from bayesvm.distributed.column_stats import Summary, merged, survey
 from bayesvm.distributed.committee import RULES, Rule
 from bayesvm.distributed.engine import Engine
 from bayesvm.distributed.ensemble import Ensemble, Shape
@@ -23,7 +24,6 @@ from bayesvm.distributed.members import LocalMembers, Members, collected
 from bayesvm.distributed.objective import BlockModel, Run, SummedEvidence, SummedObjective, accurate
 from bayesvm.distributed.progress import Progress
 from bayesvm.distributed.source import Source, is_dask, is_directory, open_source
-from bayesvm.distributed.survey import Summary, merged, survey
 from bayesvm.estimators._self_tuning import generator
 from bayesvm.estimators._standardize import Standardizer
 from bayesvm.hyper import ClimbStatus, Hyperprior, Maximizer, Maximum

@@ -17,7 +17,7 @@ from typing import Any
 import joblib
 from threadpoolctl import threadpool_limits
 
-from bayesvm.distributed.latents import LatentStore, LocalLatents, WorkerLatents
+from bayesvm.distributed.warm_starts import LatentStore, LocalLatents, WorkerLatents
 
 #: How many results one summing task takes.
 FAN_IN = 16

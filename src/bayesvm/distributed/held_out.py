@@ -1,7 +1,7 @@
 """Rows predicted without themselves, for the calibration of a committee.
 
 From every block a few rows are taken. Other members have not seen them; the row's own member predicts them from its cavity
-(:mod:`bayesvm.inference.cavities`). Together that is the leave-one-out prediction of the committee with its hyperparameters kept,
+(:mod:`bayesvm.inference.leave_one_out`). Together that is the leave-one-out prediction of the committee with its hyperparameters kept,
 at the cost of predicting a fixed number of rows. One block alone contributes all its rows.
 """
 

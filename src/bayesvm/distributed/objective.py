@@ -19,8 +19,8 @@ import numpy as np
 from bayesvm.distributed.blocks import Block, Blocks
 from bayesvm.distributed.checkpoint import Log
 from bayesvm.distributed.engine import Engine
-from bayesvm.distributed.latents import LatentStore
 from bayesvm.distributed.progress import Progress
+from bayesvm.distributed.warm_starts import LatentStore
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import EvidenceObjective, Flat, SharedObjective
 from bayesvm.inference import Inference, Laplace

@@ -20,7 +20,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from bayesvm import persistence
-from bayesvm.distributed.lazy import bare
+from bayesvm.distributed.dask_predict import bare
 from bayesvm.distributed.members import StoredMembers, write_member
 from bayesvm.persistence.errors import ModelFileError
 

@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from bayesvm.distributed._estimator import Distributed
+from bayesvm.distributed.column_stats import count_labels, merged_counts
+from bayesvm.distributed.committee_calibration import temper_odds
+from bayesvm.distributed.dask_predict import lazily
 from bayesvm.distributed.engine import Engine, open_engine
-from bayesvm.distributed.lazy import lazily
 from bayesvm.distributed.progress import Progress
 from bayesvm.distributed.source import Source
-from bayesvm.distributed.survey import count_labels, merged_counts
 from bayesvm.distributed.targets import Labels
-from bayesvm.distributed.tempering import temper_odds
 from bayesvm.estimators import bayesian_svc
 from bayesvm.estimators._inference import PREDICTIVE_EP
 from bayesvm.inference import EP

@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from bayesvm.distributed._estimator import Distributed
+from bayesvm.distributed.committee_calibration import temper_scale
+from bayesvm.distributed.dask_predict import lazily
 from bayesvm.distributed.engine import open_engine
 from bayesvm.distributed.ensemble import Ensemble
-from bayesvm.distributed.lazy import lazily
 from bayesvm.distributed.progress import Progress
 from bayesvm.distributed.targets import Reals, given_weights
-from bayesvm.distributed.tempering import temper_scale
 from bayesvm.estimators import bayesian_svr
 from bayesvm.estimators._targets import TargetScale
 from bayesvm.kernels import Constant, Gaussian, Kernel

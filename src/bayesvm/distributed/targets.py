@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm.distributed.survey import columns
+from bayesvm.distributed.column_stats import columns
 from bayesvm.estimators._targets import TargetScale
 from bayesvm.typing import Matrix, Vector
 

@@ -46,7 +46,7 @@ class KernelRank:
 
 
 @dataclasses.dataclass(frozen=True)
-class Problem:
+class LevelsProblem:
     """Targets of one machine: inputs, outputs (n, q), weights (None: all one), groups of rows (n, C)."""
 
     X: Inputs
@@ -109,7 +109,7 @@ class LeastSquares(SelfTuning):
         return [*starts, *distinct]
 
     # -- fitting ------------------------------------------------------------------------------------------------------
-    def _fit_levels(self, problem: Problem, maximizer: Maximizer) -> LSMachine:
+    def _fit_levels(self, problem: LevelsProblem, maximizer: Maximizer) -> LSMachine:
         """Fit one machine: steps 1 to 5 of VanGestel2002 section 6.1, then what was asked for beyond."""
         found = self._choose(problem, maximizer)
         machine = self._at_optimum(problem, *found)
@@ -129,7 +129,7 @@ class LeastSquares(SelfTuning):
             machine = self._at_optimum(again, *found)
         return machine
 
-    def _searched(self, problem: Problem) -> tuple[Indices, Problem]:
+    def _searched(self, problem: LevelsProblem) -> tuple[Indices, LevelsProblem]:
         """Return the rows on which theta is learnt: all, or a sample with every class in proportion."""
         n = len(problem.X)
         if n <= COMPLETE:
@@ -138,9 +138,11 @@ class LeastSquares(SelfTuning):
         order = shuffled[np.argsort(np.argmax(problem.groups[shuffled], axis=1), kind="stable")]
         rows = np.sort(order[np.unique(np.linspace(0, n - 1, SEARCHED).astype(int))])
         weights = None if problem.weights is None else problem.weights[rows]
-        return rows, Problem(problem.X.take(rows), problem.y[rows], weights, problem.groups[rows])
+        return rows, LevelsProblem(problem.X.take(rows), problem.y[rows], weights, problem.groups[rows])
 
-    def _choose(self, problem: Problem, maximizer: Maximizer) -> tuple[LevelsObjective, Maximum, tuple[Candidate, ...]]:
+    def _choose(
+        self, problem: LevelsProblem, maximizer: Maximizer
+    ) -> tuple[LevelsObjective, Maximum, tuple[Candidate, ...]]:
         """Return objective and maximum of the kernel with the highest evidence, and all that were tried."""
         part = self._searched(problem)[1]
         prior = Flat() if self.hyperprior is None else self.hyperprior
@@ -173,7 +175,7 @@ class LeastSquares(SelfTuning):
         return Maximum(theta, evaluation.value, evaluation.evidence.latent, ClimbStatus.CONVERGED, (record,))
 
     def _at_optimum(
-        self, problem: Problem, objective: LevelsObjective, maximum: Maximum, candidates: tuple[Candidate, ...]
+        self, problem: LevelsProblem, objective: LevelsObjective, maximum: Maximum, candidates: tuple[Candidate, ...]
     ) -> LSMachine:
         """Return the machine on all rows at the learnt theta."""
         kernel = objective.kernel.with_theta(maximum.theta)
@@ -186,7 +188,7 @@ class LeastSquares(SelfTuning):
         inputs = problem.X.forget().take(levels.rows)
         return LSMachine(kernel, levels, inputs, bare, maximum, candidates, curve)
 
-    def _levels(self, kernel: Kernel, problem: Problem, design: Design) -> Levels:
+    def _levels(self, kernel: Kernel, problem: LevelsProblem, design: Design) -> Levels:
         X, y, groups = problem.X, problem.y, problem.groups
         n = len(X)
         rng = generator(self.random_state)
@@ -200,7 +202,7 @@ class LeastSquares(SelfTuning):
         return leading_levels(kernel, X, y, design, groups, kept, rng)
 
     def _pruned(
-        self, kernel: Kernel, problem: Problem, design: Design, full: Levels
+        self, kernel: Kernel, problem: LevelsProblem, design: Design, full: Levels
     ) -> tuple[Levels, tuple[tuple[int, float], ...]]:
         """Return the machine that rests on the rows with the largest support values, and evidence against size."""
         X, y, groups = problem.X, problem.y, problem.groups
@@ -318,4 +320,4 @@ def _resolved(kernel: Any) -> Kernel:
     raise ValueError(f"kernel: expected a bayesvm or scikit-learn Gaussian process kernel, found {kernel!r}")
 
 
-__all__ = ["KernelRank", "LeastSquares", "Problem"]
+__all__ = ["KernelRank", "LeastSquares", "LevelsProblem"]

@@ -13,7 +13,7 @@ from bayesvm.estimators._solver import solver_from_name
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Regression, from_name
-from bayesvm.likelihoods.insensitive import TransitionLoss, check_beta
+from bayesvm.likelihoods.transition_loss import TransitionLoss, check_beta
 from bayesvm.solvers import Solver
 from bayesvm.typing import Vector
 

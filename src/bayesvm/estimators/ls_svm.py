@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators._labels import LabelProbabilities
-from bayesvm.estimators._ls_svm import LeastSquares, Problem
+from bayesvm.estimators._ls_svm import LeastSquares, LevelsProblem
 from bayesvm.inference.ls_svm import Moderator, softmax_log_odds
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.typing import Matrix, Vector
@@ -204,7 +204,7 @@ class BayesianLSSVC(LeastSquares, LabelProbabilities):
         groups = np.eye(self.classes_.size)[codes[rows]]
         positive = np.eye(self.classes_.size) if self.classes_.size > 2 else np.array([[0.0], [1.0]])
         parts = [positive] if self.multi_class == "shared" else list(positive.T[:, :, None])
-        problems = [Problem(inputs, 2.0 * groups @ part - 1.0, w, groups) for part in parts]
+        problems = [LevelsProblem(inputs, 2.0 * groups @ part - 1.0, w, groups) for part in parts]
         with self._progress() as callback:
             maximizer = self._maximizer(callback)
             if len(problems) == 1:

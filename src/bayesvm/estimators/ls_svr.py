@@ -9,7 +9,7 @@ from scipy.special import ndtri
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from bayesvm.estimators._ls_svm import LeastSquares, Problem
+from bayesvm.estimators._ls_svm import LeastSquares, LevelsProblem
 from bayesvm.typing import Vector
 
 
@@ -117,7 +117,7 @@ class BayesianLSSVR(RegressorMixin, LeastSquares):
         w = None if weights is None else weights[rows]
         inputs = self._prepare(X[rows], w)
         targets = np.asarray(y[rows], dtype=np.float64)[:, None]
-        problem = Problem(inputs, targets, w, np.ones((rows.size, 1)))
+        problem = LevelsProblem(inputs, targets, w, np.ones((rows.size, 1)))
         with self._progress() as callback:
             machine = self._fit_levels(problem, self._maximizer(callback))
         self._record([machine], X, rows)

@@ -14,7 +14,7 @@ from bayesvm.estimators._relevance_machine import RelevanceMachine, learn_releva
 from bayesvm.estimators._self_tuning import generator
 from bayesvm.hyper import Flat, Maximizer
 from bayesvm.hyper.relevance import RelevanceObjective
-from bayesvm.inference.relevance import SequentialRelevance
+from bayesvm.inference.rvm import SequentialRelevance
 from bayesvm.kernels import Gaussian, Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.scale import Scale

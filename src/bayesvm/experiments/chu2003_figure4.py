@@ -11,7 +11,7 @@ import numpy as np
 from bayesvm import BayesianSVC, GPClassifier
 from bayesvm.datasets import make_simulated_2d
 from bayesvm.experiments.base import Case, Column, Experiment, Found, Numbers, Source, Table
-from bayesvm.experiments.rivals import searched_svc
+from bayesvm.experiments.baselines import searched_svc
 
 SIZES = (10, 20, 50, 100, 200, 500, 1000)
 METHODS = ("BTSVC", "GPC", "SVC")

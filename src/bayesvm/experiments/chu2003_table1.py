@@ -11,7 +11,7 @@ from sklearn.model_selection import LeaveOneOut
 from bayesvm import BayesianSVC, GPClassifier
 from bayesvm.datasets import make_simulated_1d
 from bayesvm.experiments.base import Case, Column, Experiment, Found, Numbers, Published, Source, Table
-from bayesvm.experiments.rivals import searched_svc, thesis_parameters
+from bayesvm.experiments.baselines import searched_svc, thesis_parameters
 
 ORIGINAL, OUTLIER = "original case", "outlier case"
 

@@ -13,7 +13,7 @@ from bayesvm import BayesianSVC, GPClassifier
 from bayesvm.datasets import make_simulated_2d
 from bayesvm.datasets.classes import simulated_2d_odds
 from bayesvm.experiments.base import Case, Column, Experiment, Found, Numbers, Published, Source, Table
-from bayesvm.experiments.rivals import platt_svc
+from bayesvm.experiments.baselines import platt_svc
 from bayesvm.typing import Matrix, Vector
 
 #: Sum of the test NLL over 20002 rows, and test error, by method.

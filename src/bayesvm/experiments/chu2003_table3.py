@@ -10,9 +10,9 @@ import numpy as np
 
 from bayesvm import BayesianSVC
 from bayesvm.experiments.base import Case, Column, Experiment, Numbers, Published, Source, Table
+from bayesvm.experiments.baselines import thesis_parameters
 from bayesvm.experiments.chu2003_table4 import runs
 from bayesvm.experiments.measures import classification
-from bayesvm.experiments.rivals import thesis_parameters
 from bayesvm.kernels import Constant, Gaussian
 
 #: kappa_0, kappa, kappa_b, and the test error of BTSVC and of SVC: mean and standard deviation.

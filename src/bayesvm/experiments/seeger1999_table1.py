@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from bayesvm import GPClassifier, VariationalSVC
 from bayesvm.datasets import make_waveform
 from bayesvm.experiments.base import Case, Column, Experiment, Numbers, Published, Source, Table
-from bayesvm.experiments.rivals import grid_svc
+from bayesvm.experiments.baselines import grid_svc
 from bayesvm.typing import Matrix, Vector
 
 #: File (none: generated), training rows, and the paper's test errors by method.

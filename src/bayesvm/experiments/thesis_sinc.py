@@ -11,8 +11,8 @@ import numpy as np
 from bayesvm import BayesianSVR, GPRegressor
 from bayesvm.datasets import make_sinc
 from bayesvm.experiments.base import Case, Column, Experiment, Found, Numbers, Published, Source, Table
+from bayesvm.experiments.baselines import grid_svr, kernel_parameters
 from bayesvm.experiments.measures import bound_counts
-from bayesvm.experiments.rivals import grid_svr, kernel_parameters
 
 #: C, epsilon, noise variance, kappa, -ln P(D), off-bound and on-bound support vectors, test ASE, by beta and size.
 PAPER = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesvm import BayesianLSSVC
 from bayesvm.experiments.base import Case, Column, Experiment, Found, Numbers, Published, Source, Table
-from bayesvm.experiments.rivals import grid_svc
+from bayesvm.experiments.baselines import grid_svc
 from bayesvm.kernels import Gaussian
 
 #: Accuracy in per cent, mean and standard deviation over ten partitions: LS-SVM by the moderated output, by the plain one, SVM by cross-validation.

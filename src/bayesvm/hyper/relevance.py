@@ -22,7 +22,7 @@ from scipy.special import gammaln
 from bayesvm.hyper.objective import OfKernel
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence
-from bayesvm.inference.relevance import Relevance, RelevanceStart, SequentialRelevance
+from bayesvm.inference.rvm import Relevance, RelevanceStart, SequentialRelevance
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood

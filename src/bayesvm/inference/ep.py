@@ -1,7 +1,7 @@
 r"""Expectation propagation (Minka2001; Opper2000; RasmussenWilliams2006 section 3.6).
 
 Each likelihood term is replaced by a Gaussian *site* :math:`\exp(\nu_i f_i - \tfrac12 \tau_i f_i^2)`. With the cavity
-:math:`\mathcal N(m_{-i}, v_{-i})` (the posterior marginal without its own site, :mod:`bayesvm.inference.cavities`) and
+:math:`\mathcal N(m_{-i}, v_{-i})` (the posterior marginal without its own site, :mod:`bayesvm.inference.leave_one_out`) and
 :math:`Z_i(m) = \int p(y_i|f)\, \mathcal N(f; m, v_{-i})\, df`, the site is set so that the marginal has the moments of the tilted
 distribution: with :math:`g = \partial_m \ln Z_i` and :math:`h = \partial_m^2 \ln Z_i` at the cavity's mean,
 
@@ -18,7 +18,7 @@ is stationary in all sites, so that only its explicit derivatives remain:
           \frac{\partial \ln Z}{\partial \phi} = \sum_i \partial_\phi \ln Z_i, \qquad \alpha = \nu - T m .
 
 All sites are updated at the same time, one factorisation per sweep. A sweep is a Newton step for the means with variances one sweep
-old; what converges slowly is the variances. So sweeps are damped while they overshoot, and mixed (:mod:`bayesvm.inference.mixing`)
+old; what converges slowly is the variances. So sweeps are damped while they overshoot, and mixed (:mod:`bayesvm.inference.anderson`)
 once they contract. Sites too weak to matter are dropped from the factor, which keeps it small for sparse likelihoods; because of
 the stationarity a dropped site of size :math:`\varepsilon` moves the evidence by :math:`\varepsilon^2` only.
 """
@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.inference.anderson import AndersonMixer
 from bayesvm.inference.base import Evidence, Factor, Inference, Posterior
-from bayesvm.inference.cavities import Marginals
-from bayesvm.inference.mixing import AndersonMixer
+from bayesvm.inference.leave_one_out import Marginals
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.tilted import Tilted
 from bayesvm.linalg import SignedFactor, SupportFactor

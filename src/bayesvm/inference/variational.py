@@ -20,7 +20,7 @@ step is halved while F would rise. Near the optimum, where these steps merely co
 (:mod:`bayesvm.inference.free_energy`) are tried first, and taken only if F falls too. So F never rises.
 
 *Negative precisions.* Where the loss is concave :math:`E\ell''` can be negative: the normalised hinge loss has a concave kink at margin -1.
-Such points have :math:`D_i < 0` at the optimum, which :class:`~bayesvm.linalg.signed.SignedFactor` handles; setting them to zero instead would
+Such points have :math:`D_i < 0` at the optimum, which :class:`~bayesvm.linalg.signed_factor.SignedFactor` handles; setting them to zero instead would
 loosen the bound and bend its gradient. F can then have several minima: if a cold call ends with a negative precision, it is repeated from
 the optima of other losses (the convex loss of the same machine, and this loss weakened), and the lowest minimum is kept.
 

@@ -10,7 +10,7 @@ import numpy as np
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.expectations import Expected, expected_ramp
-from bayesvm.likelihoods.normal import log_exponential_tail, log_interval
+from bayesvm.likelihoods.normal_tails import log_exponential_tail, log_interval
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Vector
 

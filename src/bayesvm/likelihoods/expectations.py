@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from bayesvm.exceptions import IncompatibleError
-from bayesvm.likelihoods.normal import density
+from bayesvm.likelihoods.normal_tails import density
 from bayesvm.typing import Indices, Matrix, Vector
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.expectations import Expected
-from bayesvm.likelihoods.normal import log_ndtr
+from bayesvm.likelihoods.normal_tails import log_ndtr
 from bayesvm.likelihoods.tilted import Tilted
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector

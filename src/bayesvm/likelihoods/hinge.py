@@ -10,7 +10,7 @@ import numpy as np
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.expectations import Expected, expected_ramp
-from bayesvm.likelihoods.normal import log_exponential_tail, log_ndtr
+from bayesvm.likelihoods.normal_tails import log_exponential_tail, log_ndtr
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
-from bayesvm.likelihoods.normal import hazard, log_ndtr
+from bayesvm.likelihoods.normal_tails import hazard, log_ndtr
 from bayesvm.likelihoods.tilted import Tilted
 from bayesvm.typing import Vector
 

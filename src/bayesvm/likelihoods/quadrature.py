@@ -1,6 +1,6 @@
 r"""Logarithms of :math:`\int e^{-\ell(t)}\, \mathcal N(t; m, v)\, dt` for a piecewise smooth loss.
 
-:func:`~bayesvm.likelihoods.panels.gaussian_panels` makes the panels (nodes and logarithms of weights), :func:`log_sum_exp`
+:func:`~bayesvm.likelihoods.adaptive_quadrature.gaussian_panels` makes the panels (nodes and logarithms of weights), :func:`log_sum_exp`
 reduces them; :func:`log_gaussian_integral` is the two together, block by block.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayesvm.likelihoods.panels import Panels, Profile, gaussian_panels
+from bayesvm.likelihoods.adaptive_quadrature import Panels, Profile, gaussian_panels
 from bayesvm.typing import Matrix, Vector
 
 #: Samples treated at once: the nodes of a block stay within the cache.

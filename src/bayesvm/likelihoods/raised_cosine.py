@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
-from bayesvm.likelihoods.series import y_minus_sin
+from bayesvm.likelihoods.cancellation import y_minus_sin
 from bayesvm.likelihoods.tilted import FixedNodes, Tilted, step_tilted
 from bayesvm.typing import Matrix, Vector
 

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 
 from bayesvm.likelihoods.base import Traits
-from bayesvm.likelihoods.insensitive import Transition, TransitionLoss, check_beta
-from bayesvm.likelihoods.series import parabola_minus_versine, y_minus_sin
+from bayesvm.likelihoods.cancellation import parabola_minus_versine, y_minus_sin
+from bayesvm.likelihoods.transition_loss import Transition, TransitionLoss, check_beta
 from bayesvm.typing import Vector
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)

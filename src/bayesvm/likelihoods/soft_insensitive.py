@@ -9,8 +9,8 @@ from scipy.special import erf, erfcx
 
 from bayesvm.likelihoods.base import Traits
 from bayesvm.likelihoods.dual import Dual
-from bayesvm.likelihoods.insensitive import Transition, TransitionLoss, check_beta
 from bayesvm.likelihoods.smooth_insensitive import SmoothInsensitive
+from bayesvm.likelihoods.transition_loss import Transition, TransitionLoss, check_beta
 from bayesvm.typing import Vector
 
 

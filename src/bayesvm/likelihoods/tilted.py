@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import erfc
 
-from bayesvm.likelihoods.panels import Profile, gaussian_panels
+from bayesvm.likelihoods.adaptive_quadrature import Profile, gaussian_panels
 from bayesvm.typing import Indices, Matrix, Vector
 
 if TYPE_CHECKING:

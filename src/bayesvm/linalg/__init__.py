@@ -2,7 +2,7 @@
 
 from bayesvm.linalg.cholesky import Cholesky, cholesky
 from bayesvm.linalg.least_squares import least_squares
-from bayesvm.linalg.signed import SignedFactor
-from bayesvm.linalg.support import SupportFactor
+from bayesvm.linalg.signed_factor import SignedFactor
+from bayesvm.linalg.support_factor import SupportFactor
 
 __all__ = ["Cholesky", "SignedFactor", "SupportFactor", "cholesky", "least_squares"]

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from bayesvm.estimators import Committee
 from bayesvm.estimators._kernel_machine import KernelMachine
 from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
-from bayesvm.onnx_export.given import discriminant, kernel_machine
 from bayesvm.onnx_export.graph import Graph, labels
 from bayesvm.onnx_export.latent import latent, ls_moments
 from bayesvm.onnx_export.probability import average
+from bayesvm.onnx_export.svm import discriminant, kernel_machine
 
 
 def to_onnx(estimator: Any) -> Any:

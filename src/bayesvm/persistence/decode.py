@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.persistence.errors import ModelFileError
-from bayesvm.persistence.foreign import FOREIGN
 from bayesvm.persistence.migrations import migrated
 from bayesvm.persistence.registry import Registry
+from bayesvm.persistence.third_party import FOREIGN
 
 SPECIAL_FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.persistence.errors import ModelFileError
-from bayesvm.persistence.foreign import FOREIGN, NAMES
 from bayesvm.persistence.registry import Registry
+from bayesvm.persistence.third_party import FOREIGN, NAMES
 
 #: Kinds of NumPy data types that a .npy file holds without pickling.
 PLAIN_KINDS = "biufcUSmM"

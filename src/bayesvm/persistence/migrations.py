@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayesvm.linalg import Cholesky, SupportFactor
+from bayesvm.persistence.registry import present_name
 
 
 def _padded_signed_factor(fields: dict[str, Any]) -> dict[str, Any]:
@@ -26,17 +27,17 @@ def _padded_signed_factor(fields: dict[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in fields.items() if name != "at"}, "positive": padded}
 
 
-#: (class name, version of the file) -> function that returns the fields of the next version.
+#: (name of the class, version of the file) -> function that returns the fields of the next version.
 MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
-    ("linalg.signed.SignedFactor", 1): _padded_signed_factor,
+    ("linalg.SignedFactor", 1): _padded_signed_factor,
 }
 
 
 def migrated(name: str, fields: dict[str, Any], version: int) -> dict[str, Any]:
     """Return the fields of a stored object as the present version has them."""
-    steps = sorted(v for owner, v in MIGRATIONS if owner == name and v >= version)
-    for step in steps:
-        fields = MIGRATIONS[name, step](fields)
+    own = present_name(name)
+    for step in sorted(v for owner, v in MIGRATIONS if owner == own and v >= version):
+        fields = MIGRATIONS[own, step](fields)
     return fields
 
 

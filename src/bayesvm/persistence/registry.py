@@ -1,9 +1,10 @@
 """The allow-list: classes that may appear in a model file, each under a name that files keep when code is moved.
 
 The list is made from the library's own source tree, never from a file: dataclasses, enumerations and estimators that
-are defined in the layers of :data:`LAYERS`. The name of a class is that of its module and its own, as in
-``kernels.gaussian.Gaussian``. When a class is moved or renamed, its old name is entered in :data:`RENAMED`, so that
-files written before still load.
+are defined in the layers of :data:`LAYERS`. The name of a class is that of its layer and its own, as in
+``kernels.Gaussian``; versions 1 and 2 of the format also named the module (``kernels.gaussian.Gaussian``), which is
+ignored. When a class is renamed or moved to another layer, its old name is entered in :data:`RENAMED`, so that files
+written before still load.
 """
 
 from __future__ import annotations
@@ -36,8 +37,17 @@ def own_classes() -> Mapping[str, type]:
         for module in _modules(f"bayesvm.{layer}"):
             for cls in vars(module).values():
                 if inspect.isclass(cls) and cls.__module__ == module.__name__ and storable(cls):
-                    found[f"{module.__name__.removeprefix('bayesvm.')}.{cls.__name__}"] = cls
+                    other = found.setdefault(f"{layer}.{cls.__name__}", cls)
+                    if other is not cls:
+                        raise TypeError(f"{cls!r} and {other!r} would have the same name in a model file")
     return found
+
+
+def present_name(name: str) -> str:
+    """Return the name that this release gives to a class of the library, from one that any release may have written."""
+    layer, _, rest = name.partition(".")
+    short = f"{layer}.{rest.rpartition('.')[2]}"
+    return RENAMED.get(short, short)
 
 
 def storable(cls: type) -> bool:
@@ -76,7 +86,9 @@ class Registry:
 
     def class_of(self, name: object) -> type | None:
         """Return the class of a name, None if it is not on the list."""
-        return self._classes.get(RENAMED.get(name, name)) if isinstance(name, str) else None
+        if not isinstance(name, str):
+            return None
+        return self._classes.get(name if ":" in name else present_name(name))
 
 
-__all__ = ["LAYERS", "RENAMED", "Registry", "own_classes", "storable"]
+__all__ = ["LAYERS", "RENAMED", "Registry", "own_classes", "present_name", "storable"]

@@ -11,8 +11,8 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
 from bayesvm.hyper import ClimbStatus
+from bayesvm.report.descriptions import describe_hyperparameters, describe_machine
 from bayesvm.report.performance import measure, of_probabilities
-from bayesvm.report.words import describe_hyperparameters, describe_machine
 
 #: Rows of doubtful labels or surprising targets that are listed.
 LISTED = 10

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm.sampling.extra import required
+from bayesvm.sampling.optional_imports import required
 from bayesvm.typing import Vector
 
 #: What draws must fulfil to be trusted.

@@ -17,8 +17,8 @@ from bayesvm.hyper import EvidenceObjective, Flat, Hyperprior, thesis_prior
 from bayesvm.hyper.shared import SharedObjective
 from bayesvm.sampling.diagnostics import Diagnostics, diagnose
 from bayesvm.sampling.ensemble import ensemble
-from bayesvm.sampling.extra import required
 from bayesvm.sampling.nuts import Chains, nuts
+from bayesvm.sampling.optional_imports import required
 from bayesvm.sampling.target import Target
 from bayesvm.typing import Vector
 

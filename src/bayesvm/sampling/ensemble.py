@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesvm.sampling.extra import required
 from bayesvm.sampling.nuts import Chains
+from bayesvm.sampling.optional_imports import required
 from bayesvm.sampling.target import Target
 from bayesvm.typing import Vector
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm.sampling.extra import required
+from bayesvm.sampling.optional_imports import required
 from bayesvm.sampling.target import Target
 from bayesvm.typing import Matrix, Vector
 

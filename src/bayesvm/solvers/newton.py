@@ -4,7 +4,7 @@ With the residual :math:`r = \alpha + \ell'(f)`, :math:`f = K \alpha`, the Newto
 
 .. math:: \Delta\alpha = -(I + W K)^{-1} r = -(r - R K r), \qquad W = \ell''(f), \quad R = (K + W^{-1})^{-1},
 
-where R lives on the points with curvature (:class:`~bayesvm.linalg.support.SupportFactor`). A line search on the convex
+where R lives on the points with curvature (:class:`~bayesvm.linalg.support_factor.SupportFactor`). A line search on the convex
 :math:`S(f)` makes it global; a step to an infinite loss is rejected like any other step that does not decrease S.
 
 Three things keep the number of factorisations small.

@@ -1,9 +1,9 @@
 """The support vector machine as a probability model (Sollich1999): mode, evidence, normaliser, draws."""
 
 from bayesvm.inference.hinge.annealed import Annealed, Annealing, annealed_evidence
-from bayesvm.inference.hinge.coupled import CoupledHinge
+from bayesvm.inference.hinge.ep_or_exact import CoupledHinge
 from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
-from bayesvm.inference.hinge.naive import NaiveHinge
+from bayesvm.inference.hinge.naive_evidence import NaiveHinge
 from bayesvm.inference.hinge.normalizer import (
     Normalizer,
     NormalizerEstimate,

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesvm.inference.hinge.ellipse import LogFactor, elliptical_step
+from bayesvm.inference.hinge.elliptical_slice import LogFactor, elliptical_step
 from bayesvm.inference.hinge.mode import hinge_bounds
-from bayesvm.inference.hinge.naive import log_kappa
+from bayesvm.inference.hinge.naive_evidence import log_kappa
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import cholesky
 from bayesvm.typing import Indices, Matrix, Vector

@@ -9,7 +9,7 @@ hyperparameters (common random numbers), so that the estimate is a smooth functi
 :math:`\bar L = \bar\theta z^\top`, then back through the Cholesky factor.
 
 For large n the average is carried by draws that plain sampling never meets. The draws then begin at Gaussians close to the target
-:math:`Q(\theta) N^n(\theta)`, which is the effective prior of the model (:mod:`bayesvm.inference.hinge.guide`), and are annealed towards it;
+:math:`Q(\theta) N^n(\theta)`, which is the effective prior of the model (:mod:`bayesvm.inference.hinge.proposal`), and are annealed towards it;
 value and error follow from the weights of the paths and the gradient is the average of :math:`n\, \partial \ln N(L z)` over the
 target.
 """
@@ -31,10 +31,10 @@ from bayesvm.inference.hinge.annealed import (
     systematic,
     with_nugget,
 )
-from bayesvm.inference.hinge.ellipse import LogFactor, elliptical_step
-from bayesvm.inference.hinge.guide import Guide, guided_factor, guides
+from bayesvm.inference.hinge.elliptical_slice import LogFactor, elliptical_step
+from bayesvm.inference.hinge.proposal import Guide, guided_factor, guides
 from bayesvm.linalg import cholesky
-from bayesvm.linalg.pullback import cholesky_pullback
+from bayesvm.linalg.cholesky_pullback import cholesky_pullback
 from bayesvm.typing import Matrix, Vector
 
 

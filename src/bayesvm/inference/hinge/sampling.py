@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from bayesvm.inference.base import Posterior
 from bayesvm.inference.hinge.annealed import hinge_factor, with_nugget
-from bayesvm.inference.hinge.ellipse import LogFactor, elliptical_step
+from bayesvm.inference.hinge.elliptical_slice import LogFactor, elliptical_step
 from bayesvm.linalg import Cholesky, SupportFactor, cholesky
 from bayesvm.typing import Matrix, Vector
 

@@ -23,11 +23,11 @@ from bayesvm.inference.hinge import (
     rejection,
 )
 from bayesvm.inference.hinge.annealed import scatter_of_logs
-from bayesvm.inference.hinge.patterns import integrate_patterns
+from bayesvm.inference.hinge.exact_integral import integrate_patterns
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import Hinge, Logistic, Weighted
 from bayesvm.linalg import cholesky
-from bayesvm.linalg.pullback import cholesky_pullback
+from bayesvm.linalg.cholesky_pullback import cholesky_pullback
 from bayesvm.testing import five_point, relative_error
 
 

@@ -19,7 +19,7 @@ import dataclasses
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesvm.likelihoods.normal import log_exponential_tail, log_ndtr
+from bayesvm.likelihoods.normal_tails import log_exponential_tail, log_ndtr
 from bayesvm.typing import Matrix, Vector
 
 #: Largest number of points.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import typer
 
-from bayesvm.cli.codes import ExitCode, UsageError
+from bayesvm.cli.exit_codes import ExitCode, UsageError
 from bayesvm.cli.kernel_expression import KernelSyntaxError
 from bayesvm.exceptions import ConvergenceWarning, NotPositiveDefiniteError
 from bayesvm.persistence import ModelFileError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesvm.inference.relevance.problem import RelevanceProblem, Scores, State, alignment, least_logs
+from bayesvm.inference.rvm.problem import RelevanceProblem, Scores, State, alignment, least_logs
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status

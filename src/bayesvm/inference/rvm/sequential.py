@@ -4,9 +4,9 @@ Seen from one basis function, with all others as they are, the evidence as a fun
 
 .. math:: \tfrac12 \Bigl[ \ln \frac{a}{a + s} + \frac{q^2}{a + s} \Bigr] + \text{const}
 
-with the scores s and q of :class:`~bayesvm.inference.relevance.problem.Scores` (Tipping2003). If :math:`q^2 > s` it has its maximum at
+with the scores s and q of :class:`~bayesvm.inference.rvm.problem.Scores` (Tipping2003). If :math:`q^2 > s` it has its maximum at
 :math:`a = s^2/(q^2 - s)`, otherwise at infinity: the function drops out. In the coordinates of
-:mod:`~bayesvm.inference.relevance.problem` an active function is to be deleted if :math:`v_i^2 \le \Sigma_{ii} (1 - \Sigma_{ii})`.
+:mod:`~bayesvm.inference.rvm.problem` an active function is to be deleted if :math:`v_i^2 \le \Sigma_{ii} (1 - \Sigma_{ii})`.
 
 Problem: maximise :math:`\ln Z` over all precisions, infinity included, and over the parameters of the likelihood.
 Method: from the empty model (or a given one), add the function with the largest gain; re-estimate all active precisions by
@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
-from bayesvm.inference.relevance.problem import RelevanceProblem, State, basis_cotangent
-from bayesvm.inference.relevance.quadratic import QuadraticProblem
-from bayesvm.inference.relevance.rows import RowsProblem
+from bayesvm.inference.rvm.gaussian import QuadraticProblem
+from bayesvm.inference.rvm.laplace import RowsProblem
+from bayesvm.inference.rvm.problem import RelevanceProblem, State, basis_cotangent
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.solvers.base import Status

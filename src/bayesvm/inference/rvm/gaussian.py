@@ -12,7 +12,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.inference.relevance.problem import RelevanceProblem, Scores, State, alignment, least_logs
+from bayesvm.inference.rvm.problem import RelevanceProblem, Scores, State, alignment, least_logs
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import cholesky
 from bayesvm.solvers.base import Status

@@ -1,7 +1,7 @@
 r"""The factor on the support when a few of the curvatures are negative.
 
 Expectation propagation with a likelihood that is not log-concave can give a point a negative precision. Let P be the rows with
-:math:`W_i > 0`, N those with :math:`W_i < 0`, :math:`R_P` the matrix of the :class:`~bayesvm.linalg.support.SupportFactor` on P, and
+:math:`W_i > 0`, N those with :math:`W_i < 0`, :math:`R_P` the matrix of the :class:`~bayesvm.linalg.support_factor.SupportFactor` on P, and
 :math:`V_P = K - K_{\cdot P} R_P K_{P \cdot}`. With :math:`c = |W_N|^{1/2}` and :math:`C = I - c V_{P,NN} c = L L^\top`,
 
 .. math:: (K^{-1} + W)^{-1} = V_P + V_{P,\cdot N}\, c\, C^{-1} c\, V_{P,N \cdot} = K - K_{\cdot M} R K_{M \cdot}, \qquad
@@ -19,13 +19,13 @@ import dataclasses
 import numpy as np
 
 from bayesvm.linalg.cholesky import cholesky
-from bayesvm.linalg.support import SupportFactor
+from bayesvm.linalg.support_factor import SupportFactor
 from bayesvm.typing import Indices, Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
 class SignedFactor:
-    r"""Like :class:`~bayesvm.linalg.support.SupportFactor`, for curvatures of either sign.
+    r"""Like :class:`~bayesvm.linalg.support_factor.SupportFactor`, for curvatures of either sign.
 
     Attributes
     ----------

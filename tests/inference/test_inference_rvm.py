@@ -6,8 +6,8 @@ from scipy.stats import multivariate_normal
 
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.hyper.relevance import RelevanceObjective, occam
-from bayesvm.inference.relevance import QuadraticProblem, RowsProblem, SequentialRelevance, basis_cotangent
-from bayesvm.inference.relevance.rows import SPREAD
+from bayesvm.inference.rvm import QuadraticProblem, RowsProblem, SequentialRelevance, basis_cotangent
+from bayesvm.inference.rvm.laplace import SPREAD
 from bayesvm.kernels import Gaussian
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import GaussianNoise, Hinge, Logistic, Probit, Weighted

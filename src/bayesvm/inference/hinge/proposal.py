@@ -29,8 +29,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayesvm.inference.hinge.ellipse import LogFactor
-from bayesvm.likelihoods.normal import log_exponential_tail, log_ndtr
+from bayesvm.inference.hinge.elliptical_slice import LogFactor
+from bayesvm.likelihoods.normal_tails import log_exponential_tail, log_ndtr
 from bayesvm.linalg import cholesky
 from bayesvm.typing import Matrix, Vector
 

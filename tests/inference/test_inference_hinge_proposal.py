@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from bayesvm.inference.hinge import Annealing, Normalizer, log_nu, normalizer_path, planned
-from bayesvm.inference.hinge.guide import guided_factor, guides, nu_moments
+from bayesvm.inference.hinge.proposal import guided_factor, guides, nu_moments
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.testing import five_point
 

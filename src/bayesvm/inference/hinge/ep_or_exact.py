@@ -5,11 +5,11 @@ are coarse: for one point with K = 2, C = 3 the integral is 0.322 and (8) gives 
 if its kink lies within ``doubt`` posterior standard deviations of its mode.
 
 * Up to three points in doubt, A: the others are replaced by their tangents, a constant or :math:`e^{c y f}`, which is exact up to the
-  mass on their other side, and the integral over A is done exactly (:mod:`bayesvm.inference.hinge.patterns`). With up to three
+  mass on their other side, and the integral over A is done exactly (:mod:`bayesvm.inference.hinge.exact_integral`). With up to three
   training points nothing is approximated.
 * More: expectation propagation, a Gaussian that keeps all couplings and treats every kink by its exact one-dimensional moments. It
   does not settle with sample weights that differ by many orders of magnitude. Beyond the ratio :data:`SPREAD` Sollich1999 (8) with
-  ``I +`` takes its place, and the terms of the evidence have the names of :class:`~bayesvm.inference.hinge.naive.NaiveHinge`. The choice
+  ``I +`` takes its place, and the terms of the evidence have the names of :class:`~bayesvm.inference.hinge.naive_evidence.NaiveHinge`. The choice
   depends on the weights alone: (8) is too large by tens of nats where many points are marginal, and a search that changed over to it
   wherever expectation propagation fails would be drawn there.
 
@@ -25,9 +25,9 @@ import numpy as np
 
 from bayesvm.inference.base import Evidence, Factor, Inference, Posterior
 from bayesvm.inference.ep import EP
+from bayesvm.inference.hinge.exact_integral import LARGEST, integrate_patterns
 from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
-from bayesvm.inference.hinge.naive import NaiveHinge, kappa_slope, log_kappa, marginal_precision
-from bayesvm.inference.hinge.patterns import LARGEST, integrate_patterns
+from bayesvm.inference.hinge.naive_evidence import NaiveHinge, kappa_slope, log_kappa, marginal_precision
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import SupportFactor
 from bayesvm.typing import Indices, Matrix, Vector
