@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 #: Public names and the modules that define them.
 _NAMES = {
     "BayesianLSSVC": "bayesvm.estimators.ls_svm",
-    "BayesianLSSVR": "bayesvm.estimators.ls_svr",
+    "BayesianLSSVR": "bayesvm.estimators.ls_svm",
     "BayesianMLPClassifier": "bayesvm.estimators.bayesian_mlp",
     "BayesianMLPRegressor": "bayesvm.estimators.bayesian_mlp",
     "BayesianSVC": "bayesvm.estimators.bayesian_svc",

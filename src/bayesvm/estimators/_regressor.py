@@ -1,35 +1,58 @@
-"""What all self-tuning regressors share: standardised targets, several outputs, weights, error bars, intervals, draws."""
+"""The regression head: standardised targets, several outputs, weights, error bars, intervals, draws."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.feature_selection import SelectFromModel
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
-from bayesvm.estimators._calibration import ScaleCalibration, calibrate_scale
-from bayesvm.estimators._inference import inference_from_name
-from bayesvm.estimators._machine import Machine, learn, refine
-from bayesvm.estimators._self_tuning import SelfTuning, generator
-from bayesvm.estimators._targets import TargetScale
-from bayesvm.hyper import SharedObjective, regression_starting_points
-from bayesvm.inference import Inference
+from bayesvm.estimators import _attributes as attributes
+from bayesvm.estimators._arguments import check_arguments, generator
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.likelihoods import Likelihood, Regression, Weighted
+from bayesvm.likelihoods import Regression
 from bayesvm.likelihoods.convolution import half_width, log_tail
+from bayesvm.models.base import ModelSpec, TrainingData, typical_distance
+from bayesvm.models.calibration import ScaleCalibration
+from bayesvm.models.fit import fit_model, fit_outputs
+from bayesvm.models.scaling import Standardizer, TargetScale
 from bayesvm.typing import Matrix, Vector
 
 
-class SelfTuningRegressor(RegressorMixin, SelfTuning):
-    """Base of the self-tuning regressors; see :class:`~bayesvm.BayesianSVR` for arguments, attributes and notes.
+def target_columns(y: Any) -> Matrix:
+    """Return targets as a matrix of floats, one column per output."""
+    if sp.issparse(y):
+        raise ValueError("y: expected a dense array of targets, found a sparse matrix")
+    Y = np.asarray(y, dtype=np.float64)
+    return Y.reshape(len(Y), -1)
 
-    A subclass has a constructor and ``_likelihood``; it may adapt the likelihood to the size of the data (``_sized``).
-    """
+
+def checked_weights(sample_weight: Any, X: Any) -> Vector | None:
+    """Return validated weights, None if there are none."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+    if np.count_nonzero(weights) < 2:
+        found = np.count_nonzero(weights)
+        raise ValueError(f"sample_weight: expected at least two positive weights, found {found}")
+    return weights
+
+
+class BayesianRegressor(RegressorMixin, BaseEstimator):
+    """Base of the self-tuning regressors: a subclass has a constructor and says what it is made of (``_spec``)."""
+
+    #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.
+    _rules: Any = None
+
+    @abstractmethod
+    def _spec(self, data: TrainingData) -> ModelSpec:
+        """Return what is fitted to the given data."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -37,22 +60,9 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
         tags.target_tags.multi_output = True
         return tags
 
-    def _likelihood(self) -> Regression:
-        """Return the likelihood that the constructor arguments ask for."""
-        raise TypeError(f"{type(self).__name__} must define its likelihood")
-
-    def _sized(self, likelihood: Regression, n: int) -> Regression:
-        """Return the likelihood for n training rows."""
-        return likelihood
-
-    @property
-    def _in_user_units(self) -> bool:
-        """Whether the parameters of ``_likelihood`` are in the user's units, not in those of standardised targets."""
-        return not isinstance(self.likelihood, str)
-
     # -- fitting ------------------------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn hyperparameters and latent function from the training data.
+        """Learn hyperparameters and latent functions from the training data.
 
         Parameters
         ----------
@@ -67,167 +77,96 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
         -------
         self : the estimator
         """
-        self._check_arguments()
-        likelihood = self._likelihood()
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
-        )
-        Y = self._columns(y)
-        self._single = np.ndim(y) == 1
-        weights = self._checked_weights(sample_weight, X)
+        check_arguments(self, self._rules)
+        fitted = attributes.twin(self)
+        several = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2}
+        X, y = validate_data(fitted, X, y, accept_sparse="csr", dtype=np.float64, **several)
+        Y, weights = target_columns(y), checked_weights(sample_weight, X)
         rows = np.arange(len(Y)) if weights is None else np.flatnonzero(weights > 0.0)
         w = None if weights is None else weights[rows]
-        self._targets = TargetScale.of(Y[rows], w) if self.standardize else TargetScale.identity(Y.shape[1])
-        inputs = self._prepare(X[rows], w)
-        inner = self._targets.inner(Y[rows])
-        self._spread = 1.0 if self.standardize else float(np.sqrt(np.mean(np.var(inner, axis=0)))) or 1.0
-        likelihood = self._sized(likelihood, rows.size)
-        if self._shares:
-            machines = self._fit_shared(inputs, inner, _weighted(likelihood.rescaled(self._spread), w))
-        else:
-            problems = [
-                (np.ascontiguousarray(inner[:, k]), _weighted(self._in_scale(likelihood, k), w))
-                for k in range(Y.shape[1])
-            ]
-            machines = self._fit_machines(inputs, problems)
-        self._finish(machines, X, rows)
-        self._report(X, Y, float(rows.size if w is None else w.sum()))
-        self._leave_one_out(np.ones(rows.size) if w is None else w)
+        d, q = X.shape[1], Y.shape[1]
+        standardizer = Standardizer.of(X[rows], w) if self.standardize else Standardizer.identity(d)
+        targets = self._target_scale(Y[rows], w)
+        inputs, inner = standardizer.inputs(X[rows]), targets.inner(Y[rows])
+        spread = 1.0 if self.standardize else float(np.sqrt(np.mean(np.var(inner, axis=0)))) or 1.0
+        names = list(getattr(fitted, "feature_names_in_", [])) or None
+        distance = typical_distance(inputs, w)
+        data = TrainingData(inputs, inner, w, distance, names, None, spread, targets.scale, standardizer)
+        with attributes.progress(self) as callback:
+            spec = self._spec(data).watched(callback)
+            if spec.shared or q == 1:
+                models = (fit_model(spec, data),)
+            else:
+                models = fit_outputs(lambda part: self._spec(part).watched(callback), data, self.n_jobs)
+        fitted._standardizer, fitted._targets, fitted._single = standardizer, targets, np.ndim(y) == 1
+        attributes.write_attributes(fitted, models, X, rows, standardizer, targets)
+        write_regression(fitted, float(data.counts.sum()))
+        residual = Y - targets.outer(fitted._means(standardizer.inputs(X)))
+        tails = [noise.log_survival(np.abs(residual[:, k])) for k, noise in enumerate(fitted.likelihoods_)]
+        fitted.outlier_score_ = fitted._shaped(-np.column_stack(tails) - np.log(2.0))
+        if all(getattr(model, "marginals", ()) for model in models):
+            own = sum(model.loo_log_density(data.counts) for model in models)
+            fitted.loo_log_likelihood_ = fitted._log_jacobian + own
+        attributes.adopt(self, fitted)
+        attributes.warn_if_not_converged(self)
         return self
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
-        if self.calibrate not in ("auto", "loo", None):
-            raise ValueError(f"calibrate: expected 'auto', 'loo' or None, found {self.calibrate!r}")
-
-    def _inference(self) -> Inference:
-        return inference_from_name(self.inference, self._likelihood(), self._solver())
-
-    def _refined(self, machine: Machine) -> Machine:
-        return refine(machine, None)
-
-    def _leave_one_out(self, weights: Vector) -> None:
-        """Calibrate the scale of the predictions on leave-one-out predictions, and report their likelihood."""
-        total = self._log_jacobian
-        self.calibration_ = []
-        for machine, noise in zip(self._machines, self._noise()):
-            q, y = machine.marginals, machine.objective.y
-            assert q is not None
-            loo = (y, q.cavity_mean, q.cavity_var)
-            scale = ScaleCalibration()
-            if self.calibrate is not None:
-                tuned = 0 if self.optimizer is None else machine.theta.size
-                scale = calibrate_scale(noise, *loo, weights, tuned=tuned, cautious=self.calibrate == "auto")
-            self.calibration_.append(scale)
-            total += float(weights @ scale.log_density(noise, *loo))
-        self.loo_log_likelihood_ = total
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel in the user's units, where all outputs have the same; else see ``kernels_``."""
+        return attributes.only(self, "kernel")
 
     @property
-    def _stretch(self) -> Vector:
-        """Calibrated factors of the predictive standard deviations, one per output."""
-        return np.array([calibration.scale for calibration in self.calibration_])
+    def likelihood_(self) -> Regression:
+        """The noise model in the user's units, where all outputs have the same; else see ``likelihoods_``."""
+        return attributes.only(self, "likelihood")
 
-    @staticmethod
-    def _columns(y: Any) -> Matrix:
-        """Return targets as a matrix of floats, one column per output."""
-        if sp.issparse(y):
-            raise ValueError("y: expected a dense array of targets, found a sparse matrix")
-        Y = np.asarray(y, dtype=np.float64)
-        return Y.reshape(len(Y), -1)
+    def _target_scale(self, Y: Matrix, weights: Vector | None) -> TargetScale:
+        """Return the map of the targets to the units used inside."""
+        return TargetScale.of(Y, weights) if self.standardize else TargetScale.identity(Y.shape[1])
 
-    @staticmethod
-    def _checked_weights(sample_weight: Any, X: Any) -> Vector | None:
-        if sample_weight is None:
-            return None
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if np.count_nonzero(weights) < 2:
-            raise ValueError(
-                f"sample_weight: expected at least two positive weights, found {np.count_nonzero(weights)}"
-            )
-        return np.asarray(weights)
+    def _theta_shifts(self) -> list[Vector]:
+        """Return, per model, what to add to its theta to have it in the user's units.
 
-    @property
-    def _shares(self) -> bool:
-        return bool(self.share_hyperparameters) and not self._single and self._targets.scale.size > 1
-
-    def _in_scale(self, likelihood: Regression, k: int) -> Regression:
-        """Return the likelihood in the units used inside for output k."""
-        return likelihood.rescaled(1.0 / float(self._targets.scale[k]) if self._in_user_units else self._spread)
-
-    def _starts(
-        self, kernel: Kernel, likelihood: Likelihood, X: Inputs, given: Sequence[Vector], n_starts: int
-    ) -> list[Vector]:
-        """Return the starts of the base and, where features are tied at first, one that climbs without ties."""
-        starts = super()._starts(kernel, likelihood, X, given, n_starts)
-        if n_starts > 1 and kernel.tied().theta.size < kernel.theta.size:
-            starts += self._library_starts(kernel, likelihood, X, 1, generator(self.random_state))
-        return starts
-
-    def _library_starts(
-        self, kernel: Kernel, likelihood: Likelihood, X: Inputs, n_starts: int, rng: np.random.Generator
-    ) -> list[Vector]:
-        plain = likelihood.plain
-        assert isinstance(plain, Regression)
-        return regression_starting_points(kernel, plain, X, n_starts, rng, spread=self._spread)
-
-    def _fit_shared(self, X: Inputs, Y: Matrix, likelihood: Likelihood) -> list[Machine]:
-        """Return one machine per output, all with the theta that maximises the sum of their evidences."""
-        with self._progress() as callback:
-            maximizer = self._maximizer(callback)
-            joint = self._fit_machine(X, Y, likelihood, maximizer)
-        objective = joint.objective
-        assert isinstance(objective, SharedObjective)
-        machines = [learn(objective.output(k), [joint.theta], maximizer, optimize=False) for k in range(Y.shape[1])]
-        machines[0] = dataclasses.replace(machines[0], maximum=joint.maximum)
-        return [dataclasses.replace(machine, candidates=joint.candidates) for machine in machines]
-
-    def _report(self, X: Any, Y: Matrix, n: float) -> None:
-        """Bring the fitted attributes to the user's units; n counts the rows with their weights."""
-        scale, machines = self._targets.scale, self._machines
-        self._log_jacobian = -n * float(np.sum(np.log(scale)))
-        self.log_evidence_ += self._log_jacobian
-        self.dual_coef_ = self.dual_coef_ / scale[:, None]
-        likelihoods = [m.likelihood.plain.rescaled(float(s)) for m, s in zip(machines, scale)]
-        histories = []
-        for k, machine in enumerate(machines):
-            shift = self._theta_shift(k)
-            histories.append(
-                tuple(dataclasses.replace(r, start=r.start + shift, end=r.end + shift) for r in machine.maximum.history)
-            )
-        kernels = [self.kernel_] if len(machines) == 1 else self.kernel_
-        kernels = [kernel if s == 1.0 else float(s) ** 2 * kernel for kernel, s in zip(kernels, scale)]
-        single = len(machines) == 1
-        self.kernel_ = kernels[0] if single else kernels
-        self.likelihood_ = likelihoods[0] if single else likelihoods
-        self.history_ = histories[0] if single else histories
-        self.noise_std_ = self._shaped(np.sqrt([[noise.noise_variance for noise in likelihoods]]))[0]
-        self.relevance_per_output_ = self.relevance_per_class_
-        del self.relevance_per_class_
-        self._score_outliers(X, Y)
-
-    def _score_outliers(self, X: Any, Y: Matrix) -> None:
-        """Set how surprising each training target is under the noise model alone."""
-        likelihoods = [self.likelihood_] if len(self._machines) == 1 else self.likelihood_
-        residual = Y - self._targets.outer(self._means(self._standardizer.inputs(X)))
-        tails = [noise.log_survival(np.abs(residual[:, k])) for k, noise in enumerate(likelihoods)]
-        self.outlier_score_ = self._shaped(-np.column_stack(tails) - np.log(2.0))
-
-    def _theta_shift(self, k: int) -> Vector:
-        machine = self._machines[k]
-        return self._targets.theta_shift(k, machine.kernel.theta.size, machine.likelihood.plain)
+        Outputs that share their hyperparameters have one theta, that of standardised targets.
+        """
+        shifts, k = [], 0
+        for model in self.models_:
+            learnt = model.objective.theta0.size - model.kernel.theta.size
+            own = self._targets.theta_shift(k, model.kernel.theta.size, model.likelihood.plain)
+            shared = model.n_outputs > 1 or not learnt
+            shifts.append(np.zeros(model.objective.theta0.size) if shared else own)
+            k += model.n_outputs
+        return shifts
 
     # -- prediction ---------------------------------------------------------------------------------------------------
+    def _inputs(self, X: Any) -> Inputs:
+        """Validate new rows and standardise them."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return self._standardizer.inputs(X)
+
     def _shaped(self, columns: Matrix) -> Any:
         """Return one column per output, or a vector if the targets were one."""
         return columns[:, 0] if self._single else columns
 
     def _means(self, inputs: Inputs) -> Matrix:
         """Return the latent means in the units used inside, one column per output."""
-        return np.column_stack([machine.mean(inputs) for machine in self._machines])
+        return np.hstack([model.mean(inputs) for model in self.models_])
+
+    def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
+        """Return latent means and variances in the units used inside, one column per output."""
+        inputs = self._inputs(X)
+        return attributes.columns([model.latent(inputs) for model in self.models_])
 
     def _noise(self) -> list[Regression]:
         """Return the noise models of the outputs, in the units used inside."""
-        return [machine.likelihood.plain for machine in self._machines]
+        return [model.likelihood.plain for model in self.models_ for _ in range(model.n_outputs)]
+
+    @property
+    def _stretch(self) -> Vector:
+        """Calibrated factors of the predictive standard deviations, one per output."""
+        return np.array([calibration.scale for calibration in self.calibration_])
 
     def predict(self, X: Any, return_std: bool = False, return_noise: bool = True) -> Any:
         """Return the mean of the targets at the rows of X, and their standard deviation.
@@ -338,14 +277,14 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
         columns = [-log_tail(noise, t[:, k], var[:, k]) - np.log(2.0) for k, noise in enumerate(self._noise())]
         return self._shaped(np.maximum(np.column_stack(columns), 0.0))
 
-    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None, return_noise: bool = False) -> Matrix:
+    def sample(self, X: Any, n_draws: int = 1, random_state: Any = None, return_noise: bool = False) -> Matrix:
         """Return joint posterior draws at the rows of X, in the user's units.
 
         Parameters
         ----------
         X : array, shape (n, d)
             Inputs in the user's units.
-        n_samples : int
+        n_draws : int
             Number of draws.
         random_state : int, Generator or RandomState, optional
             Seed of the draws.
@@ -354,24 +293,27 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
 
         Returns
         -------
-        draws : array, shape (n, n_samples), or (n, n_samples, n_outputs) with a matrix of targets
+        draws : array, shape (n, n_draws), or (n, n_draws, n_outputs) with a matrix of targets
         """
         inputs, rng = self._inputs(X), generator(random_state)
-        columns = []
-        for machine, noise in zip(self._machines, self._noise()):
-            draws = machine.sample(inputs, n_samples, rng)
-            columns.append(draws + noise.distribution().rvs(draws.shape, rng) if return_noise else draws)
-        outer = self._targets.outer(np.stack(columns, axis=-1))
+        parts = []
+        for model in self.models_:
+            draws = model.sample(inputs, n_draws, rng)
+            noise = model.likelihood.plain.distribution()
+            parts.append(draws + noise.rvs(draws.shape, rng) if return_noise else draws)
+        outer = self._targets.outer(np.concatenate(parts, axis=2))
         return outer[:, :, 0] if self._single else outer
 
+    # -- reading the model --------------------------------------------------------------------------------------------
     def log_evidence(self, theta: Any = None, gradient: bool = False) -> Any:
         r"""Return the log evidence of the training targets (plus log hyperprior) at ``theta``, in the user's units.
 
         Parameters
         ----------
         theta : array, optional
-            Logarithms of the hyperparameters in the order of ``theta_names_``, those of the likelihood in the user's units;
-            the learnt ones if None. With several outputs the same theta serves them all.
+            Logarithms of the hyperparameters in the order of ``theta_names_``, those of the likelihood in the user's
+            units (of standardised targets, where outputs share them); the learnt ones if None. With several models the
+            same theta serves them all.
         gradient : bool
             Whether to return the gradient in theta too.
 
@@ -384,15 +326,44 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
         """
         check_is_fitted(self)
         total, slope = self._log_jacobian, 0.0
-        for k, machine in enumerate(self._machines):
-            inner = machine.theta if theta is None else np.asarray(theta, dtype=float) - self._theta_shift(k)
-            result = machine.objective.evaluate(inner)
+        for model, shift in zip(self.models_, self._theta_shifts(), strict=True):
+            inner = model.theta if theta is None else np.asarray(theta, dtype=float) - shift
+            result = model.objective.evaluate(inner)
             total, slope = total + result.value, slope + result.gradient
         return (float(total), slope) if gradient else float(total)
 
+    def select_features(self, threshold: Any = "mean") -> SelectFromModel:
+        """Return a fitted transformer that keeps the features with enough relevance, for use in a pipeline.
 
-def _weighted(likelihood: Regression, weights: Vector | None) -> Likelihood:
-    return likelihood if weights is None else Weighted(likelihood, weights)
+        Parameters
+        ----------
+        threshold : float or str
+            Least relevance, or what :class:`sklearn.feature_selection.SelectFromModel` takes ("mean", "0.1*mean", ...).
+
+        Returns
+        -------
+        selector : SelectFromModel
+            With ``transform``, ``get_support`` and ``get_feature_names_out``.
+        """
+        return attributes.select_features(self, threshold)
 
 
-__all__ = ["SelfTuningRegressor"]
+def write_regression(fitted: Any, n: float) -> None:
+    """Bring the fitted attributes to the user's units; n counts the rows with their weights."""
+    fitted._log_jacobian = -n * float(np.sum(np.log(fitted._targets.scale)))
+    fitted.log_evidence_ += fitted._log_jacobian
+    fitted.history_ = tuple(
+        dataclasses.replace(record, start=record.start + shift, end=record.end + shift)
+        for model, shift in zip(fitted.models_, fitted._theta_shifts(), strict=True)
+        for record in model.maximum.history
+    )
+    deviations = np.sqrt([[noise.noise_variance for noise in fitted.likelihoods_]])
+    fitted.noise_std_ = fitted._shaped(deviations)[0]
+    if "intercept_" in vars(fitted):
+        fitted.intercept_ = fitted._targets.outer(fitted.intercept_[None])[0]
+    fitted.calibration_ = tuple(
+        c for m in fitted.models_ for c in getattr(m, "calibrations", ()) or (ScaleCalibration(),) * m.n_outputs
+    )
+
+
+__all__ = ["BayesianRegressor", "checked_weights", "target_columns", "write_regression"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from typing import Any, Self
 
@@ -11,32 +10,32 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesvm.estimators._probabilities import ProbabilisticClassifier, log_proba_of
-from bayesvm.estimators._self_tuning import generator
-from bayesvm.estimators._standardize import Standardizer
-from bayesvm.estimators._targets import TargetScale
+from bayesvm.estimators._arguments import check_arguments, generator, is_whole, whole
+from bayesvm.estimators._attributes import adopt, twin
+from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.inference.mlp import NetworkTrainer, best_network
 from bayesvm.likelihoods import GaussianNoise, Likelihood, Logistic
+from bayesvm.models.probabilities import log_proba_of
+from bayesvm.models.scaling import Standardizer, TargetScale
 from bayesvm.typing import Matrix, Vector
+
+#: Rules of the constructor arguments.
+RULES = {"max_cycles": whole(1)}
 
 
 class _BayesianMLP(BaseEstimator):
     """Base of the networks: arguments, training, attributes."""
 
     def _sizes(self) -> tuple[int, ...]:
-        given = self.hidden
-        sizes = (given,) if isinstance(given, numbers.Integral) and not isinstance(given, bool) else given
-        if not isinstance(sizes, tuple | list) or not sizes or any(not _is_count(size) for size in sizes):
+        sizes = (self.hidden,) if is_whole(self.hidden) else self.hidden
+        if not isinstance(sizes, tuple | list) or not sizes or any(not is_whole(s) or s < 1 for s in sizes):
             raise ValueError(f"hidden: expected a positive integer or a sequence of them, found {self.hidden!r}")
         return tuple(int(size) for size in sizes)
 
     def _train(self, X: Matrix, Y: Matrix, likelihood: Likelihood) -> None:
         """Choose and train a network on validated data; Y in the units used inside."""
-        for name, value in (("n_starts", self.n_starts), ("max_iter", self.max_iter)):
-            if not _is_count(value):
-                raise ValueError(f"{name}: expected an integer of at least 1, found {value!r}")
-        trainer = NetworkTrainer(tol=float(self.tol), max_cycles=int(self.max_iter))
+        trainer = NetworkTrainer(tol=float(self.evidence_tol), max_cycles=int(self.max_cycles))
         inner = self._standardizer.inputs(X).X
         rng = generator(self.random_state)
         best, tried = best_network(
@@ -52,10 +51,12 @@ class _BayesianMLP(BaseEstimator):
         self.relevance_ = 1.0 / best.precision[: X.shape[1]] if self.ard else None
         self.n_iter_ = best.n_iter
         self.converged_ = best.status.ok
+
+    def _warn(self) -> None:
+        """Warn if the cycles did not settle; called by ``fit`` itself."""
         if not self.converged_:
-            warnings.warn(
-                f"{type(self).__name__} did not converge: {best.status.value}", ConvergenceWarning, stacklevel=3
-            )
+            message = f"{type(self).__name__} did not converge: {self._trained.status.value}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
         check_is_fitted(self)
@@ -76,9 +77,9 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
         Random starts per number of hidden units, with weak and strong decays in turn.
     random_state : int, Generator or RandomState, optional
         Seed of the starts.
-    tol : float
+    evidence_tol : float
         Change of the log evidence per cycle, in nats, below which the hyperparameters have settled.
-    max_iter : int
+    max_cycles : int
         Largest number of cycles of levels 1 and 2.
 
     Attributes
@@ -122,15 +123,15 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
         ard: bool = True,
         n_starts: int = 4,
         random_state: Any = None,
-        tol: float = 0.01,
-        max_iter: int = 200,
+        evidence_tol: float = 0.01,
+        max_cycles: int = 200,
     ) -> None:
         self.hidden = hidden
         self.ard = ard
         self.n_starts = n_starts
         self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
+        self.evidence_tol = evidence_tol
+        self.max_cycles = max_cycles
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -152,14 +153,18 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
         -------
         self : the estimator
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2)
+        check_arguments(self, RULES)
+        fitted = twin(self)
+        X, y = validate_data(fitted, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2)
         y = np.asarray(y, dtype=np.float64)
-        self._single = y.ndim == 1
+        fitted._single = y.ndim == 1
         Y = y.reshape(len(y), -1)
-        self._standardizer, self._targets = Standardizer.of(X), TargetScale.of(Y)
-        self._train(X, self._targets.inner(Y), GaussianNoise(0.1))
-        noise = self._targets.scale * np.sqrt(self._noise_variance())
-        self.noise_std_ = float(noise[0]) if self._single else noise
+        fitted._standardizer, fitted._targets = Standardizer.of(X), TargetScale.of(Y)
+        fitted._train(X, fitted._targets.inner(Y), GaussianNoise(0.1))
+        noise = fitted._targets.scale * np.sqrt(fitted._noise_variance())
+        fitted.noise_std_ = float(noise[0]) if fitted._single else noise
+        adopt(self, fitted)
+        self._warn()
         return self
 
     def _noise_variance(self) -> Vector:
@@ -204,7 +209,7 @@ class BayesianMLPClassifier(ProbabilisticClassifier, _BayesianMLP):
 
     Parameters
     ----------
-    hidden, ard, n_starts, random_state, tol, max_iter
+    hidden, ard, n_starts, random_state, evidence_tol, max_cycles
         As in :class:`BayesianMLPRegressor`.
 
     Attributes
@@ -241,15 +246,15 @@ class BayesianMLPClassifier(ProbabilisticClassifier, _BayesianMLP):
         ard: bool = True,
         n_starts: int = 4,
         random_state: Any = None,
-        tol: float = 0.01,
-        max_iter: int = 200,
+        evidence_tol: float = 0.01,
+        max_cycles: int = 200,
     ) -> None:
         self.hidden = hidden
         self.ard = ard
         self.n_starts = n_starts
         self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
+        self.evidence_tol = evidence_tol
+        self.max_cycles = max_cycles
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -270,16 +275,20 @@ class BayesianMLPClassifier(ProbabilisticClassifier, _BayesianMLP):
         -------
         self : the estimator
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_arguments(self, RULES)
+        fitted = twin(self)
+        X, y = validate_data(fitted, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if self.classes_.size < 2:
-            raise ValueError(f"y: expected at least two classes, found one class, {self.classes_.tolist()[0]!r}")
-        positives = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        fitted.classes_, codes = np.unique(y, return_inverse=True)
+        if fitted.classes_.size < 2:
+            raise ValueError(f"y: expected at least two classes, found one class, {fitted.classes_.tolist()[0]!r}")
+        positives = [1] if fitted.classes_.size == 2 else range(fitted.classes_.size)
         Y = np.column_stack([np.where(codes == k, 1.0, -1.0) for k in positives])
-        self._standardizer = Standardizer.of(X)
-        self.likelihood_ = Logistic()
-        self._train(X, Y, self.likelihood_)
+        fitted._standardizer = Standardizer.of(X)
+        fitted.likelihood_ = Logistic()
+        fitted._train(X, Y, fitted.likelihood_)
+        adopt(self, fitted)
+        self._warn()
         return self
 
     def predict_log_proba(self, X: Any) -> Matrix:
@@ -294,10 +303,6 @@ class BayesianMLPClassifier(ProbabilisticClassifier, _BayesianMLP):
         if mean.shape[1] == 1:
             mean, var = mean[:, 0], var[:, 0]
         return (mean, np.sqrt(var)) if return_std else mean
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= 1
 
 
 __all__ = ["BayesianMLPClassifier", "BayesianMLPRegressor"]

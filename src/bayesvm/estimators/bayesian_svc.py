@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayesvm.estimators._classifier import SelfTuningClassifier
-from bayesvm.estimators._solver import solver_from_name
+from bayesvm.estimators._arguments import (
+    hyperprior,
+    kernel_candidates,
+    label_likelihood,
+    predictive_posterior,
+    search_options,
+)
+from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.inference import Inference
+from bayesvm.inference.names import from_name
+from bayesvm.kernels import Constant, Gaussian
+from bayesvm.models import GaussianProcess, TrainingData
 from bayesvm.solvers import Solver
 
 
-class BayesianSVC(SelfTuningClassifier):
+class BayesianSVC(BayesianClassifier):
     r"""Support vector classifier that tunes itself by the evidence of the training data (BTSVC).
 
     The latent function has a Gaussian process prior with the given kernel; labels follow a likelihood that is one, and has
@@ -28,9 +38,9 @@ class BayesianSVC(SelfTuningClassifier):
     likelihood : str or likelihood
         "trigonometric" (the paper's), "raised-cosine" (the same shape with a continuous second derivative), "logistic" or
         "probit" (Gaussian process classifiers, not sparse), or an object of :mod:`bayesvm.likelihoods`.
-    inference : {"laplace", "ep"}
+    inference : {"laplace", "ep"} or Inference
         Whose evidence is maximised: Laplace's (the paper's) or that of expectation propagation (closer, and slower).
-    solver : {"newton", "smo", "auto"}
+    solver : {"newton", "smo", "auto"} or Solver
         What finds the mode: semismooth Newton, the native working-set solver, or the one that suits the size of the data (the
         choice is logged). All find the same mode.
     posterior : {"ep", "laplace"}
@@ -39,8 +49,8 @@ class BayesianSVC(SelfTuningClassifier):
     calibrate : {"auto", "loo", None}
         Correction of the log odds by two numbers fitted to leave-one-out predictions of the training rows: as far as the
         data justify it, in full, or not at all.
-    optimizer : {"lbfgs", None}
-        Quasi-Newton ascent of the evidence from several starts, or None to keep the hyperparameters of ``kernel``.
+    optimizer : {"bfgs", None}
+        BFGS ascent of the evidence from several starts, or None to keep the hyperparameters of ``kernel``.
     n_starts : int
         Number of starts; the first six are deterministic, further ones are drawn with ``random_state``.
     hyperprior : Hyperprior, optional
@@ -53,46 +63,49 @@ class BayesianSVC(SelfTuningClassifier):
         Class frequencies of the population that is predicted; see Notes. Read at prediction time, so it may be changed by
         ``set_params`` after fitting.
     n_jobs : int, optional
-        Starts, or one-vs-rest machines, that are fitted at the same time.
+        Starts, or outputs, that are fitted at the same time.
     random_state : int, Generator or RandomState, optional
         Seed of the starts beyond the deterministic ones.
-    tol : float
-        Predicted gain in evidence per hyperparameter, in nats, at which a climb has converged.
-    max_iter : int
+    evidence_tol : float
+        Predicted gain in evidence per hyperparameter, in nats, at which the search has converged.
+    max_evaluations : int
         Largest number of evaluations of the evidence per start.
     verbose : int
         1 shows a progress bar on a terminal.
 
     Attributes
     ----------
-    kernel_, likelihood_ : Kernel, likelihood (a list, one per class, with more than two classes)
-        With their learnt parameters; the kernel takes inputs in the user's units.
+    kernels_, likelihoods_ : tuples of Kernel and of likelihoods, one per output
+        With their learnt parameters; the kernels take inputs in the user's units. An output is a latent function: one for
+        two classes, one per class for more. ``kernel_`` and ``likelihood_`` are the common one, where there is one.
+    models_ : tuple of FittedModel
+        The fitted models, one per set of hyperparameters.
     log_evidence_ : float
-        Log evidence at the optimum, summed over the one-vs-rest machines.
+        Log evidence at the optimum, summed over the outputs.
     support_, support_vectors_, dual_coef_ : arrays
-        Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per machine.
+        Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output.
     relevance_ : array of shape (d,) or None
-        With ARD, :math:`\kappa_l = 1/\ell_l^2` per standardised feature (averaged over the machines).
-    relevance_per_class_ : array of shape (n_machines, d) or None
-        The same, per machine.
+        With ARD, :math:`\kappa_l = 1/\ell_l^2` per standardised feature (averaged over the outputs).
+    relevances_ : array of shape (n_outputs, d) or None
+        The same, per output.
     named_relevance_ : dict or None
         The same as ``relevance_`` by feature name, largest first.
     loo_proba_ : array of shape (n, n_classes)
         Probabilities of the training rows, each predicted without itself (hyperparameters kept, calibration included).
     loo_log_likelihood_ : float
         Sum over the training rows (with their weights) of the logarithm of the given class's leave-one-out probability.
-    calibration_ : list of Calibration
-        Per machine: ``scale`` and ``shift`` of the log odds, ``gain`` in nats, and the ``weight`` with which it was applied.
-    candidates_ : list of (str, float)
-        With ``kernel="auto"``: the kernels tried and their log evidences.
+    calibration_ : tuple of Calibration
+        Per output: ``scale`` and ``shift`` of the log odds, ``gain`` in nats, and the ``weight`` with which it was applied.
+    candidates_ : tuple of Candidate
+        With ``kernel="auto"``: the kernels tried, with their log evidences and which was kept.
     classes_, n_features_in_, feature_names_in_ : arrays
         As in scikit-learn.
     converged_, n_iter_, history_, theta_names_ : bool, int, records, names
-        Whether all climbs ended well; evaluations spent; one record per start; names of the entries of theta.
+        Whether the searches converged; evaluations spent; one record per start; names of the entries of theta.
 
     Notes
     -----
-    *Several classes* are treated one against the rest. The machines' probabilities :math:`p_k` are coupled by
+    *Several classes* are treated one against the rest. Their probabilities :math:`p_k` are coupled by
     conditioning independent answers on exactly one being "yes": :math:`P_k \propto p_k / (1 - p_k)`.
 
     *Weights* are powers of the likelihood: a row of weight 2 counts as two equal rows. Probabilities then refer to the
@@ -123,11 +136,11 @@ class BayesianSVC(SelfTuningClassifier):
         *,
         ard: bool = False,
         likelihood: Any = "trigonometric",
-        inference: str = "laplace",
-        solver: str = "newton",
+        inference: str | Inference = "laplace",
+        solver: str | Solver = "newton",
         posterior: str = "ep",
         calibrate: str | None = "auto",
-        optimizer: str | None = "lbfgs",
+        optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
         standardize: bool = True,
@@ -135,8 +148,8 @@ class BayesianSVC(SelfTuningClassifier):
         class_prior: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 3e-3,
-        max_iter: int = 500,
+        evidence_tol: float = 3e-3,
+        max_evaluations: int = 500,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -154,12 +167,22 @@ class BayesianSVC(SelfTuningClassifier):
         self.class_prior = class_prior
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
+        self.evidence_tol = evidence_tol
+        self.max_evaluations = max_evaluations
         self.verbose = verbose
 
-    def _solver(self) -> Solver:
-        return solver_from_name(self.solver)
+    def _spec(self, data: TrainingData) -> GaussianProcess:
+        likelihood = label_likelihood(self.likelihood)
+        inference = from_name(self.inference, self.solver, likelihood)
+        return GaussianProcess(
+            kernel_candidates(self, Gaussian() + Constant()),
+            likelihood,
+            inference,
+            predictive_posterior(self.posterior, self.inference, inference),
+            self.calibrate,
+            hyperprior=hyperprior(self),
+            options=search_options(self),
+        )
 
 
 __all__ = ["BayesianSVC"]

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-import numbers
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-
-from bayesvm.estimators._regressor import SelfTuningRegressor
-from bayesvm.estimators._solver import solver_from_name
+from bayesvm.estimators._arguments import (
+    Rule,
+    hyperprior,
+    in_units,
+    kernel_candidates,
+    noise_likelihood,
+    real,
+    search_options,
+)
+from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.exceptions import IncompatibleError
-from bayesvm.kernels import Constant, Gaussian, Kernel
-from bayesvm.likelihoods import Regression, from_name
-from bayesvm.likelihoods.transition_loss import TransitionLoss, check_beta
+from bayesvm.inference import Inference
+from bayesvm.inference.names import from_name
+from bayesvm.kernels import Constant, Gaussian
+from bayesvm.likelihoods import Regression
+from bayesvm.likelihoods.transition_loss import TransitionLoss
+from bayesvm.models import GaussianProcess, TrainingData
 from bayesvm.solvers import Solver
-from bayesvm.typing import Vector
 
 #: Bounds of C and epsilon for standardised targets: noise below a thousandth of the targets' spread counts as none.
 C_BOUNDS = (1e-2, 1e3)
 EPSILON_BOUNDS = (1e-3, 1e1)
 
 
-class BayesianSVR(SelfTuningRegressor):
+class BayesianSVR(BayesianRegressor):
     r"""Support vector regression that tunes itself by the evidence of the training data (BSVR).
 
     The latent function has a Gaussian process prior; the noise follows the soft insensitive model, a flat top with exponential
@@ -42,10 +49,10 @@ class BayesianSVR(SelfTuningRegressor):
         "soft-insensitive" (the thesis'), "smooth-insensitive" (the same shape with a continuous second derivative), "huber"
         or "gaussian-noise" (neither is sparse), or an object of :mod:`bayesvm.likelihoods`, whose parameters are in the
         user's units and are the first start. "laplace" and "epsilon-insensitive" need ``inference="ep"``: see Notes.
-    solver : {"newton", "smo", "auto"}
+    solver : {"newton", "smo", "auto"} or Solver
         What finds the mode: semismooth Newton, the native working-set solver, or the one that suits the size of the data (the
         choice is logged). All find the same mode.
-    inference : {"laplace", "ep"}
+    inference : {"laplace", "ep"} or Inference
         Laplace's method (the thesis') or expectation propagation (closer, and slower; also for losses with kinks), for the
         evidence and for predictions.
     calibrate : {None, "auto", "loo"}
@@ -61,8 +68,8 @@ class BayesianSVR(SelfTuningRegressor):
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all; a likelihood
         object is then read in units of standardised targets.
-    optimizer : {"lbfgs", None}
-        Quasi-Newton ascent of the evidence from several starts, or None to keep the given hyperparameters.
+    optimizer : {"bfgs", None}
+        BFGS ascent of the evidence from several starts, or None to keep the given hyperparameters.
     n_starts : int
         Number of starts; the first six are deterministic, further ones are drawn with ``random_state``.
     hyperprior : Hyperprior, optional
@@ -73,18 +80,21 @@ class BayesianSVR(SelfTuningRegressor):
         Starts, or outputs, that are fitted at the same time.
     random_state : int, Generator or RandomState, optional
         Seed of the starts beyond the deterministic ones.
-    tol : float
-        Predicted gain in evidence per hyperparameter, in nats, at which a climb has converged; half a nat each is the size
+    evidence_tol : float
+        Predicted gain in evidence per hyperparameter, in nats, at which the search has converged; half a nat each is the size
         of what the data leave open.
-    max_iter : int
+    max_evaluations : int
         Largest number of evaluations of the evidence per start.
     verbose : int
         1 shows a progress bar on a terminal.
 
     Attributes
     ----------
-    kernel_, likelihood_ : Kernel, likelihood (a list, one per output, with several outputs)
-        With their learnt parameters; both in the user's units.
+    kernels_, likelihoods_ : tuples of Kernel and of likelihoods, one per output
+        With their learnt parameters, in the user's units. ``kernel_`` and ``likelihood_`` are the common one, where there
+        is one.
+    models_ : tuple of FittedModel
+        The fitted models, one per set of hyperparameters.
     log_evidence_ : float
         Log evidence of the targets as they were given, summed over the outputs.
     noise_std_ : float (an array with a matrix of targets)
@@ -94,20 +104,20 @@ class BayesianSVR(SelfTuningRegressor):
         regular rows, large for outliers. :meth:`outlier_score` gives it for new data.
     loo_log_likelihood_ : float
         Log density of the training targets, each predicted without itself (hyperparameters kept, calibration included).
-    calibration_ : list of ScaleCalibration
+    calibration_ : tuple of ScaleCalibration
         Per output: ``scale`` of the predictive deviations, ``gain`` in nats, and the ``weight`` with which it was applied.
     support_, support_vectors_, dual_coef_ : arrays
         Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output.
     relevance_, named_relevance_ : array of shape (d,) or None, dict or None
         With ARD, :math:`\kappa_l = 1/\ell_l^2` per standardised feature (averaged over the outputs), by position and by name.
-    relevance_per_output_ : array of shape (n_outputs, d) or None
+    relevances_ : array of shape (n_outputs, d) or None
         The same, per output.
-    candidates_ : list of (str, float)
-        With ``kernel="auto"``: the kernels tried and their log evidences.
+    candidates_ : tuple of Candidate
+        With ``kernel="auto"``: the kernels tried, with their log evidences and which was kept.
     n_features_in_, feature_names_in_ : int, array
         As in scikit-learn.
     converged_, n_iter_, history_, theta_names_ : bool, int, records, names
-        Whether all climbs ended well; evaluations spent; one record per start; names of the entries of theta.
+        Whether the searches converged; evaluations spent; one record per start; names of the entries of theta.
 
     Notes
     -----
@@ -115,8 +125,8 @@ class BayesianSVR(SelfTuningRegressor):
     transition zones (off-bound, the only ones with curvature, which alone enter the factorisation and the variance), and in
     the tails (on-bound, :math:`|\alpha_i| = C`, which enter the mean only).
 
-    The evidence is a sawtooth along the hyperparameters, because rows enter and leave the transition zones; it is climbed
-    on its smooth companion first and, with few rows, on that of Huber's loss before (see :mod:`bayesvm.hyper.settle`).
+    The evidence jumps along the hyperparameters, because rows enter and leave the transition zones; it is maximised
+    through smooth surrogates (see :mod:`bayesvm.hyper.surrogate`).
 
     *Losses with kinks* ("laplace", "epsilon-insensitive") have no curvature to expand at the mode: Laplace's method does
     not apply, but expectation propagation does. The soft insensitive loss with a small beta is as close to the
@@ -140,26 +150,28 @@ class BayesianSVR(SelfTuningRegressor):
     ((2,), (2,))
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {"beta": real(0.0, "auto", most=1.0)}
+
     def __init__(
         self,
         kernel: Any = None,
         *,
         ard: bool = False,
         likelihood: Any = "soft-insensitive",
-        inference: str = "laplace",
-        solver: str = "newton",
+        inference: str | Inference = "laplace",
+        solver: str | Solver = "newton",
         calibrate: str | None = None,
         beta: Any = "auto",
         fix_variance: bool = True,
         share_hyperparameters: bool = False,
-        optimizer: str | None = "lbfgs",
+        optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
         standardize: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 1e-2,
-        max_iter: int = 500,
+        evidence_tol: float = 1e-2,
+        max_evaluations: int = 500,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -177,61 +189,49 @@ class BayesianSVR(SelfTuningRegressor):
         self.standardize = standardize
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
+        self.evidence_tol = evidence_tol
+        self.max_evaluations = max_evaluations
         self.verbose = verbose
 
-    def _solver(self) -> Solver:
-        return solver_from_name(self.solver)
+    def _spec(self, data: TrainingData) -> GaussianProcess:
+        likelihood = self._noise_model(data)
+        variance = data.spread**2
+        default = Gaussian(variance).fix("variance") if self.fix_variance else Gaussian()
+        return GaussianProcess(
+            kernel_candidates(self, default + Constant()),
+            likelihood,
+            from_name(self.inference, self.solver, likelihood),
+            calibrate=self.calibrate,
+            hyperprior=hyperprior(self),
+            options=search_options(self),
+            shared=bool(self.share_hyperparameters),
+        )
 
-    def _likelihood(self) -> Regression:
-        likelihood = from_name(self.likelihood) if isinstance(self.likelihood, str) else self.likelihood
-        if not isinstance(likelihood, Regression):
-            raise ValueError(
-                "likelihood: expected 'soft-insensitive', 'smooth-insensitive', 'huber', 'gaussian-noise' or an object for "
-                f"real targets, found {self.likelihood!r}"
-            )
+    def _noise_model(self, data: TrainingData) -> Regression:
+        """Return the likelihood in the units used inside, with the beta and the bounds that suit the data."""
+        likelihood = noise_likelihood(self.likelihood)
         if likelihood.traits.smoothness < 1 and self.inference == "laplace":
             raise IncompatibleError(
                 f"likelihood {self.likelihood!r}: its loss has kinks, where Laplace's method finds no curvature to expand; "
                 "use inference='ep', or 'soft-insensitive' (a small beta brings it close to 'epsilon-insensitive', a small "
                 "epsilon to 'laplace'), 'smooth-insensitive' or 'huber'"
             )
-        self._check_beta(likelihood)
-        return likelihood
-
-    def _check_beta(self, likelihood: Regression) -> None:
-        if isinstance(self.beta, str) and self.beta == "auto":
-            return
-        if isinstance(self.beta, str) or not isinstance(self.beta, numbers.Real):
-            raise ValueError(f"beta: expected 'auto' or a number in (0, 1], found {self.beta!r}")
-        if not isinstance(self.likelihood, str) or not _has_beta(likelihood):
+        by_name = isinstance(self.likelihood, str)
+        has_beta = any(field.name == "beta" for field in dataclasses.fields(likelihood))
+        automatic = isinstance(self.beta, str)
+        if not automatic and not (by_name and has_beta):
             raise ValueError(
                 f"beta: expected 'auto', since it applies to likelihoods by name that have a beta, found {self.beta!r} "
                 f"with likelihood {self.likelihood!r}"
             )
-        check_beta(type(self).__name__, float(self.beta))
-
-    def _sized(self, likelihood: Regression, n: int) -> Regression:
-        if not isinstance(self.likelihood, str):
-            return likelihood
-        if isinstance(likelihood, TransitionLoss):
+        if by_name and isinstance(likelihood, TransitionLoss):
             likelihood = likelihood.bounded(C=C_BOUNDS, epsilon=EPSILON_BOUNDS)
-        if not _has_beta(likelihood):
-            return likelihood
-        automatic = 0.3 if n < 2000 else 0.1 if n <= 4000 else 0.05
-        changes: dict[str, Any] = {"beta": automatic if self.beta == "auto" else float(self.beta)}
-        return dataclasses.replace(likelihood, **changes)
-
-    def _default_kernel(self, y: Vector) -> Kernel:
-        if not self.fix_variance:
-            return Gaussian() + Constant()
-        variance = 1.0 if self.standardize else float(np.mean(np.var(y, axis=0))) or 1.0
-        return Gaussian(variance).fix("variance") + Constant()
-
-
-def _has_beta(likelihood: Regression) -> bool:
-    return any(field.name == "beta" for field in dataclasses.fields(likelihood))
+        if by_name and has_beta:
+            n = data.n_rows
+            sized = 0.3 if n < 2000 else 0.1 if n <= 4000 else 0.05
+            changes: dict[str, Any] = {"beta": sized if automatic else float(self.beta)}
+            likelihood = dataclasses.replace(likelihood, **changes)
+        return in_units(likelihood, data, given=not by_name and not self.share_hyperparameters)
 
 
 __all__ = ["BayesianSVR"]

@@ -1,8 +1,7 @@
-"""A committee of machines that differ in their hyperparameters, weighted by their evidence."""
+"""A committee of models that differ in their hyperparameters, weighted by their evidence."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -13,9 +12,10 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from bayesvm.estimators._machine import Machine, learn
-from bayesvm.estimators._self_tuning import SelfTuning
-from bayesvm.hyper import Maximizer
+from bayesvm.estimators._attributes import twin
+from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._regressor import BayesianRegressor
+from bayesvm.models import GaussianProcessModel
 from bayesvm.typing import Matrix, Vector
 
 
@@ -45,8 +45,8 @@ class Committee(MetaEstimatorMixin, BaseEstimator):
     weights_ : array, shape (n_members,)
         Weights of the members, summing to one, in decreasing order.
     thetas_ : list of lists of arrays
-        Hyperparameters of each member, one array per machine (several machines: multi-class or multi-output). With several
-        machines member k takes each machine's k-th best optimum.
+        Hyperparameters of each member, one array per model (several models: multi-class or multi-output). With several
+        models member k takes each model's k-th best optimum.
 
     Notes
     -----
@@ -95,10 +95,10 @@ class Committee(MetaEstimatorMixin, BaseEstimator):
         -------
         self : Committee
         """
-        if not isinstance(self.estimator, SelfTuning):
+        if not isinstance(self.estimator, BayesianClassifier | BayesianRegressor):
             raise TypeError(f"Committee: expected a self-tuning estimator, found {type(self.estimator).__name__}")
         fitted = clone(self.estimator).fit(X, y, sample_weight=sample_weight)
-        optima = [_optima(machine, self.separation)[: self.max_members] for machine in fitted._machines]
+        optima = [_optima(model, self.separation)[: self.max_members] for model in _models(fitted)]
         size = max(len(ends) for ends in optima)
         return self._assemble(fitted, [[ends[min(k, len(ends) - 1)] for ends in optima] for k in range(size)])
 
@@ -111,7 +111,7 @@ class Committee(MetaEstimatorMixin, BaseEstimator):
         fitted : self-tuning estimator
             Fitted; it gives the data and the form of the model.
         thetas : list of lists of arrays
-            Per member, one theta per machine of the estimator.
+            Per member, one theta per model of the estimator.
         weights : array, optional
             Weights of the members (draws from the posterior of theta have equal ones); by evidence if None.
 
@@ -125,13 +125,12 @@ class Committee(MetaEstimatorMixin, BaseEstimator):
     def _assemble(self, fitted: Any, thetas: Sequence[Sequence[Vector]], weights: Vector | None = None) -> Self:
         members, values = [], []
         for member_thetas in thetas:
-            machines = [
-                fitted._refined(_machine_at(m, theta)) for m, theta in zip(fitted._machines, member_thetas, strict=True)
-            ]
-            member = copy.copy(fitted)
-            member._machines = machines
+            pairs = zip(_models(fitted), member_thetas, strict=True)
+            models = tuple(model.at(np.asarray(theta, dtype=float)) for model, theta in pairs)
+            member = twin(fitted)
+            member.models_ = models
             members.append(member)
-            values.append(sum(machine.maximum.value for machine in machines))
+            values.append(sum(model.maximum.value for model in models))
         raw = softmax(np.asarray(values)) if weights is None else np.asarray(weights, dtype=float)
         order = np.argsort(-raw, kind="stable")
         self.estimator_ = fitted
@@ -193,15 +192,18 @@ class Committee(MetaEstimatorMixin, BaseEstimator):
         return float(metric(y, self.predict(X), sample_weight=sample_weight))
 
 
-def _machine_at(machine: Machine, theta: Vector) -> Machine:
-    """Return the machine with other hyperparameters."""
-    return learn(machine.objective, [np.asarray(theta, dtype=float)], Maximizer(), optimize=False)
+def _models(fitted: Any) -> tuple[GaussianProcessModel, ...]:
+    """Return the models of a fitted estimator, if they can be moved to other hyperparameters."""
+    for model in fitted.models_:
+        if not isinstance(model, GaussianProcessModel):
+            raise TypeError(f"Committee: expected models with a Gaussian posterior, found {type(model).__name__}")
+    return fitted.models_  # type: ignore[no-any-return]
 
 
-def _optima(machine: Machine, separation: float) -> list[Vector]:
+def _optima(model: GaussianProcessModel, separation: float) -> list[Vector]:
     """Return the distinct ends of the starts, best first."""
-    ends = [(machine.maximum.value, machine.theta)]
-    ends += [(r.value, r.end) for r in machine.maximum.history if np.isfinite(r.value)]
+    ends = [(model.maximum.value, model.theta)]
+    ends += [(r.value, r.end) for r in model.maximum.history if np.isfinite(r.value)]
     distinct: list[Vector] = []
     for _, end in sorted(ends, key=lambda pair: -pair[0]):
         if all(np.max(np.abs(end - other), initial=0.0) > separation for other in distinct):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesvm.estimators._kernel_machine import check_number
+from bayesvm.estimators._arguments import Rule, one_of, real
 from bayesvm.estimators._margin_classifier import MarginClassifier
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.typing import Vector
@@ -20,6 +20,9 @@ class ExtendedSVC(MarginClassifier):
 
     Parameters
     ----------
+    kernel : Kernel, scikit-learn Gaussian process kernel or None
+        None: ``Gaussian()`` with a squared length scale of half the number of features times their mean variance (close to
+        scikit-learn's ``gamma="scale"``). Inputs are not standardised.
     C : float
         Price of a margin violation. The price of sample i is :math:`C_i = w_i C`, with :math:`w_i` the product of its sample
         weight and the weight of its class.
@@ -32,9 +35,6 @@ class ExtendedSVC(MarginClassifier):
         "le"     :math:`\psi(\xi) = \xi^2/4\epsilon` up to :math:`2\epsilon`, then :math:`\xi - \epsilon`; Thesis (B.7)
         "hard"   no violation is allowed; ``C`` plays no part. For data that can be separated.
         ======== ==================================================================================================
-    kernel : Kernel, scikit-learn Gaussian process kernel or None
-        None: ``Gaussian()`` with a squared length scale of half the number of features times their mean variance (close to
-        scikit-learn's ``gamma="scale"``). Inputs are not standardised.
     multi_class : {"ovr", "ovo"}
         Several classes: each against the rest, or each against each.
     class_weight : dict, "balanced" or None
@@ -97,13 +97,18 @@ class ExtendedSVC(MarginClassifier):
     (3,)
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "loss": one_of("l1", "l2", "le", "hard"),
+        "epsilon": real(least=0.0),
+    }
+
     def __init__(
         self,
+        kernel: Any = None,
+        *,
         C: float = 1.0,
         epsilon: float = 0.5,
         loss: str = "l1",
-        kernel: Any = None,
-        *,
         multi_class: str = "ovr",
         class_weight: Any = None,
         tol: float | None = None,
@@ -114,10 +119,10 @@ class ExtendedSVC(MarginClassifier):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
+        self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
         self.loss = loss
-        self.kernel = kernel
         self.multi_class = multi_class
         self.class_weight = class_weight
         self.tol = tol
@@ -128,15 +133,10 @@ class ExtendedSVC(MarginClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
-        if self.loss not in ("l1", "l2", "le", "hard"):
-            raise ValueError(f"loss: expected 'l1', 'l2', 'le' or 'hard', found {self.loss!r}")
-        check_number("C", self.C, least=0.0, strict=True)
-        check_number("epsilon", self.epsilon, least=0.0, strict=self.loss == "le")
-
     def _dual(self, y: Vector) -> Dual:
         C, epsilon = float(self.C), float(self.epsilon)
+        if self.loss == "le" and epsilon == 0.0:
+            raise ValueError("epsilon: expected a positive number with loss='le', found 0.0")
         bounds = {"l1": C, "le": C, "l2": np.inf, "hard": np.inf}
         bends = {"l1": 0.0, "le": 2.0 * epsilon / C, "l2": 1.0 / C, "hard": 0.0}
         return Dual.margin(y, bounds[self.loss], bend=bends[self.loss])

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from bayesvm.estimators._kernel_machine import KernelMachine, Problem, check_number
+from bayesvm.estimators._arguments import Rule, check_arguments, one_of, real
+from bayesvm.estimators._attributes import adopt, twin
+from bayesvm.estimators._margin_classifier import dual_values, fit_duals, warn_about_gap
 from bayesvm.likelihoods.dual import Dual
+from bayesvm.models.support_vectors import DualProblem
 from bayesvm.typing import Vector
 
 
-class ExtendedSVR(RegressorMixin, KernelMachine):
+class ExtendedSVR(RegressorMixin, BaseEstimator):
     r"""Support vector regression with given hyperparameters and the five losses of Thesis B.2.
 
     Minimises :math:`\tfrac12 \|w\|^2 + \sum_i C_i\, \ell(y_i - f(x_i))` by its dual, Thesis (B.30).
 
     Parameters
     ----------
+    kernel : Kernel, scikit-learn Gaussian process kernel or None
+        None: ``Gaussian()`` with a squared length scale of half the number of features times their mean variance.
     C : float
         Price of the loss. The price of sample i is :math:`C_i = w_i C` with its sample weight.
     epsilon : float
@@ -34,8 +39,6 @@ class ExtendedSVR(RegressorMixin, KernelMachine):
         "laplace"               :math:`|\delta|`: epsilon = 0
         "quadratic"             :math:`\delta^2`
         ======================= ======================================================================================
-    kernel : Kernel, scikit-learn Gaussian process kernel or None
-        None: ``Gaussian()`` with a squared length scale of half the number of features times their mean variance.
     tol : float, optional
         Largest violation (gap) of the optimality conditions, in units of y. None: 1e-3, and 1e-9 for up to 200 rows, times
         the largest absolute target if that is above one.
@@ -71,14 +74,20 @@ class ExtendedSVR(RegressorMixin, KernelMachine):
     True
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "loss": one_of("soft-insensitive", "epsilon-insensitive", "huber", "laplace", "quadratic"),
+        "epsilon": real(least=0.0),
+        "beta": real(least=0.0, most=1.0),
+    }
+
     def __init__(
         self,
+        kernel: Any = None,
+        *,
         C: float = 1.0,
         epsilon: float = 0.1,
         beta: float = 0.3,
         loss: str = "soft-insensitive",
-        kernel: Any = None,
-        *,
         tol: float | None = None,
         max_iter: int = 10_000,
         cache_size: float = 500.0,
@@ -87,11 +96,11 @@ class ExtendedSVR(RegressorMixin, KernelMachine):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
+        self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
         self.beta = beta
         self.loss = loss
-        self.kernel = kernel
         self.tol = tol
         self.max_iter = max_iter
         self.cache_size = cache_size
@@ -100,19 +109,15 @@ class ExtendedSVR(RegressorMixin, KernelMachine):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
-        if self.loss not in ("soft-insensitive", "epsilon-insensitive", "huber", "laplace", "quadratic"):
-            raise ValueError(
-                "loss: expected 'soft-insensitive', 'epsilon-insensitive', 'huber', 'laplace' or 'quadratic', "
-                f"found {self.loss!r}"
-            )
-        check_number("C", self.C, least=0.0, strict=True)
-        check_number("epsilon", self.epsilon, least=0.0, strict=self.loss == "huber")
-        check_number("beta", self.beta, least=0.0, most=1.0)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _dual(self, y: Vector) -> Dual:
         C = float(self.C)
+        if self.loss == "huber" and self.epsilon == 0.0:
+            raise ValueError("epsilon: expected a positive number with loss='huber', found 0.0")
         if self.loss == "quadratic":
             return Dual.residual(y, np.inf, bend=0.5 / C)
         beta = {"soft-insensitive": float(self.beta), "huber": 1.0}.get(self.loss, 0.0)
@@ -135,23 +140,25 @@ class ExtendedSVR(RegressorMixin, KernelMachine):
         -------
         self : the estimator
         """
-        self._check_arguments()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        check_arguments(self, self._rules)
+        fitted = twin(self)
+        X, y = validate_data(fitted, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         rows = np.flatnonzero(weights > 0.0)
         if rows.size == 0:
             raise ValueError("sample_weight: expected a positive weight, found none")
         targets = y[rows]
-        problem = Problem(np.arange(rows.size), self._dual(targets).weighted(weights[rows]))
+        problem = DualProblem(np.arange(rows.size), self._dual(targets).weighted(weights[rows]))
         scale = max(1.0, float(np.max(np.abs(targets))))
-        self._fit_problems(X[rows], weights[rows], [problem], scale)
-        self.support_ = rows[self.support_]
+        fit_duals(self, fitted, X, rows, weights[rows], [problem], scale)
+        adopt(self, fitted)
+        warn_about_gap(self)
         return self
 
     def predict(self, X: Any) -> Vector:
         """Return :math:`f = K a + b` at the rows of X."""
-        return self._values(X)[:, 0]
+        return dual_values(self, X)[:, 0]
 
 
 __all__ = ["ExtendedSVR"]

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayesvm.estimators._classifier import SelfTuningClassifier
-from bayesvm.estimators._regressor import SelfTuningRegressor
-from bayesvm.kernels import Constant, Gaussian, Kernel
-from bayesvm.likelihoods import Regression, from_name
-from bayesvm.typing import Vector
+from bayesvm.estimators._arguments import (
+    hyperprior,
+    in_units,
+    kernel_candidates,
+    label_likelihood,
+    noise_likelihood,
+    predictive_posterior,
+    search_options,
+)
+from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._regressor import BayesianRegressor
+from bayesvm.inference import Inference
+from bayesvm.inference.names import from_name
+from bayesvm.kernels import Constant, Gaussian
+from bayesvm.models import GaussianProcess, TrainingData
 
 
-class GPClassifier(SelfTuningClassifier):
+class GPClassifier(BayesianClassifier):
     r"""Gaussian process classifier with hyperparameters by the evidence of the training data.
 
     Parameters
@@ -22,14 +32,14 @@ class GPClassifier(SelfTuningClassifier):
         One length scale per feature in every part of the kernel that can have it.
     likelihood : str or likelihood
         "logistic", "probit", or any other normalised likelihood of labels.
-    inference : {"laplace", "ep", "variational"}
+    inference : {"laplace", "ep", "variational"} or Inference
         Laplace's method, expectation propagation or the variational bound, for the evidence and, unless ``posterior`` says
         otherwise, for predictions.
     posterior : {None, "ep", "laplace", "variational"}
         Where predictions come from: None, the method of ``inference``; "ep": expectation propagation, run once at the end.
     calibrate : {None, "auto", "loo"}
         Correction of the log odds on leave-one-out predictions; see :class:`~bayesvm.BayesianSVC`.
-    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, tol, max_iter, verbose
+    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol, max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
 
     Attributes
@@ -57,10 +67,10 @@ class GPClassifier(SelfTuningClassifier):
         *,
         ard: bool = False,
         likelihood: Any = "logistic",
-        inference: str = "laplace",
+        inference: str | Inference = "laplace",
         posterior: str | None = None,
         calibrate: str | None = None,
-        optimizer: str | None = "lbfgs",
+        optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
         standardize: bool = True,
@@ -68,8 +78,8 @@ class GPClassifier(SelfTuningClassifier):
         class_prior: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 3e-3,
-        max_iter: int = 500,
+        evidence_tol: float = 3e-3,
+        max_evaluations: int = 500,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -86,12 +96,25 @@ class GPClassifier(SelfTuningClassifier):
         self.class_prior = class_prior
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
+        self.evidence_tol = evidence_tol
+        self.max_evaluations = max_evaluations
         self.verbose = verbose
 
+    def _spec(self, data: TrainingData) -> GaussianProcess:
+        likelihood = label_likelihood(self.likelihood)
+        inference = from_name(self.inference, likelihood=likelihood)
+        return GaussianProcess(
+            kernel_candidates(self, Gaussian() + Constant()),
+            likelihood,
+            inference,
+            predictive_posterior(self.posterior, self.inference, inference),
+            self.calibrate,
+            hyperprior=hyperprior(self),
+            options=search_options(self),
+        )
 
-class GPRegressor(SelfTuningRegressor):
+
+class GPRegressor(BayesianRegressor):
     r"""Gaussian process regressor with hyperparameters, noise included, by the evidence of the training data.
 
     Parameters
@@ -103,14 +126,14 @@ class GPRegressor(SelfTuningRegressor):
     likelihood : str or likelihood
         "gaussian-noise", or noise with heavier tails: "laplace" (needs ``inference="ep"`` or "variational"), "huber", "soft-insensitive",
         "smooth-insensitive", or an object of :mod:`bayesvm.likelihoods` with parameters in the user's units.
-    inference : {"laplace", "ep", "variational"}
+    inference : {"laplace", "ep", "variational"} or Inference
         Laplace's method, expectation propagation or the variational bound. Gaussian noise is always treated exactly,
         Thesis (1.28).
     calibrate : {None, "auto", "loo"}
         Correction of the predictive scale on leave-one-out predictions; see :class:`~bayesvm.BayesianSVR`.
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all.
-    optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, tol, max_iter, verbose
+    optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, evidence_tol, max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVR`.
 
     Attributes
@@ -134,17 +157,17 @@ class GPRegressor(SelfTuningRegressor):
         *,
         ard: bool = False,
         likelihood: Any = "gaussian-noise",
-        inference: str = "laplace",
+        inference: str | Inference = "laplace",
         calibrate: str | None = None,
         share_hyperparameters: bool = False,
-        optimizer: str | None = "lbfgs",
+        optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
         standardize: bool = True,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 1e-2,
-        max_iter: int = 500,
+        evidence_tol: float = 1e-2,
+        max_evaluations: int = 500,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -159,20 +182,23 @@ class GPRegressor(SelfTuningRegressor):
         self.standardize = standardize
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
+        self.evidence_tol = evidence_tol
+        self.max_evaluations = max_evaluations
         self.verbose = verbose
 
-    def _likelihood(self) -> Regression:
-        likelihood = from_name(self.likelihood) if isinstance(self.likelihood, str) else self.likelihood
-        if not isinstance(likelihood, Regression):
-            raise ValueError(
-                f"likelihood: expected a noise model such as 'gaussian-noise' or 'laplace', found {self.likelihood!r}"
-            )
-        return likelihood
-
-    def _default_kernel(self, y: Vector) -> Kernel:
-        return Gaussian() + Constant()
+    def _spec(self, data: TrainingData) -> GaussianProcess:
+        likelihood = noise_likelihood(self.likelihood)
+        by_name = isinstance(self.likelihood, str)
+        inside = in_units(likelihood, data, given=not by_name and not self.share_hyperparameters)
+        return GaussianProcess(
+            kernel_candidates(self, Gaussian() + Constant()),
+            inside,
+            from_name(self.inference, likelihood=likelihood),
+            calibrate=self.calibrate,
+            hyperprior=hyperprior(self),
+            options=search_options(self),
+            shared=bool(self.share_hyperparameters),
+        )
 
 
 __all__ = ["GPClassifier", "GPRegressor"]

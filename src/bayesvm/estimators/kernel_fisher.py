@@ -7,16 +7,19 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesvm.estimators._machine import BLOCK
-from bayesvm.estimators._probabilities import ProbabilisticClassifier
-from bayesvm.estimators._standardize import Standardizer, weighted_moments
+from bayesvm.estimators._arguments import as_kernel, check_arguments, is_whole, real
+from bayesvm.estimators._attributes import adopt, twin
+from bayesvm.estimators._classifier import read_labels
+from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.inference.ls_svm import fisher_directions
-from bayesvm.kernels import Gaussian, Kernel, Rescaled, from_sklearn
+from bayesvm.kernels import Gaussian, Kernel, Rescaled
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.typing import Matrix
+from bayesvm.models.base import typical_distance
+from bayesvm.models.gaussian_process import blocks
+from bayesvm.models.scaling import Standardizer
+from bayesvm.typing import Matrix, Vector
 
 
 class KernelFisherDiscriminant(
@@ -31,14 +34,14 @@ class KernelFisherDiscriminant(
 
     Parameters
     ----------
-    gamma : float
-        Inverse of the regularisation, :math:`\gamma` of (2.27).
     kernel : Kernel, scikit-learn Gaussian process kernel or None
         Used with the parameters it has. None: Gaussian, its length scale half the typical distance of two rows. To learn both
         from the data, take ``gamma_`` and ``kernel_`` of a fitted :class:`~bayesvm.BayesianLSSVC`.
+    gamma : float
+        Inverse of the regularisation, :math:`\gamma` of (2.27).
     n_components : int, optional
         Number of directions; None: one fewer than classes.
-    priors : array of shape (n_classes,), optional
+    class_prior : array of shape (n_classes,), optional
         Class priors; None: the (weighted) frequencies of the training rows.
     standardize : bool
         Whether features are brought to zero mean and unit variance inside.
@@ -55,7 +58,7 @@ class KernelFisherDiscriminant(
         Projected class means.
     scatter_ratio_ : array, shape (n_components,)
         Share of the regularised total scatter along each direction that lies between classes.
-    priors_, classes_, n_features_in_, feature_names_in_
+    class_prior_, classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 
     References
@@ -65,7 +68,7 @@ class KernelFisherDiscriminant(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
+    >>> from bayesvm import KernelFisherDiscriminant
     >>> X, y = load_iris(return_X_y=True)
     >>> KernelFisherDiscriminant().fit(X, y).transform(X).shape
     (150, 2)
@@ -73,17 +76,17 @@ class KernelFisherDiscriminant(
 
     def __init__(
         self,
-        gamma: float = 1.0,
         kernel: Any = None,
         *,
+        gamma: float = 1.0,
         n_components: int | None = None,
-        priors: Any = None,
+        class_prior: Any = None,
         standardize: bool = True,
     ) -> None:
-        self.gamma = gamma
         self.kernel = kernel
+        self.gamma = gamma
         self.n_components = n_components
-        self.priors = priors
+        self.class_prior = class_prior
         self.standardize = standardize
 
     def __sklearn_tags__(self) -> Any:
@@ -91,15 +94,10 @@ class KernelFisherDiscriminant(
         tags.input_tags.sparse = True
         return tags
 
-    def _resolved_kernel(self, inputs: Inputs, weights: Any) -> Kernel:
-        if self.kernel is None:
-            spread = float(np.sum(weighted_moments(inputs.X, weights)[1]))
-            return Gaussian(lengthscale=float(np.sqrt(0.5 * spread)) if spread > 0.0 else 1.0)
-        if isinstance(self.kernel, Kernel):
-            return self.kernel
-        if hasattr(self.kernel, "clone_with_theta"):
-            return from_sklearn(self.kernel)
-        raise ValueError(f"kernel: expected None, a bayesvm or a scikit-learn kernel, found {self.kernel!r}")
+    def _kernel_for(self, inputs: Inputs, weights: Any) -> Kernel:
+        if self.kernel is not None:
+            return as_kernel(self.kernel)
+        return Gaussian(lengthscale=0.5 * typical_distance(inputs, weights))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the directions.
@@ -117,53 +115,42 @@ class KernelFisherDiscriminant(
         -------
         self : the estimator
         """
-        gamma = self.gamma
-        if isinstance(gamma, bool) or not (isinstance(gamma, int | float | np.number) and 0.0 < gamma < np.inf):
-            raise ValueError(f"gamma: expected a positive number, found {gamma!r}")
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if self.classes_.size < 2:
-            raise ValueError(f"y: expected at least two classes, found one class, {self.classes_[0]!r}")
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        totals = np.bincount(codes, weights=weights, minlength=self.classes_.size)
-        if np.any(totals == 0.0):
-            missing = self.classes_[totals == 0.0][0]
-            raise ValueError(
-                f"sample_weight: expected a positive weight in every class, found none in class {missing!r}"
-            )
-        rows = np.flatnonzero(weights > 0.0)
-        w = None if sample_weight is None else weights[rows]
-        self.priors_ = self._checked_priors(totals)
-        self._standardizer = Standardizer.of(X[rows], w) if self.standardize else Standardizer.identity(X.shape[1])
-        self._rows = self._standardizer.inputs(X[rows])
-        names = list(getattr(self, "feature_names_in_", [])) or None
-        self._kernel = self._resolved_kernel(self._rows, w).bind(X.shape[1], names)
-        found = fisher_directions(
-            self._kernel.gram(self._rows), np.eye(self.classes_.size)[codes[rows]], w, float(gamma), self._size()
-        )
-        self.kernel_ = Rescaled(self._kernel, tuple(self._standardizer.shift), tuple(self._standardizer.scale))
-        self.dual_coef_, self.intercept_ = found.alpha.T, -found.offset
-        self.means_, self.scatter_ratio_ = found.centres, found.ratio
-        self._rows = self._rows.forget()
-        self._n_features_out = found.ratio.size
+        check_arguments(self, {"gamma": real(0.0)})
+        fitted = twin(self)
+        labelled = read_labels(fitted, X, y, sample_weight, None)
+        codes, rows, w = labelled.codes[labelled.rows], labelled.rows, labelled.weights
+        used, n_classes = labelled.X[rows], fitted.classes_.size
+        fitted.class_prior_ = self._checked_prior(np.exp(labelled.frequencies.weighted))
+        fitted._standardizer = Standardizer.of(used, w) if self.standardize else Standardizer.identity(used.shape[1])
+        inputs = fitted._standardizer.inputs(used)
+        names = list(getattr(fitted, "feature_names_in_", [])) or None
+        fitted._kernel = self._kernel_for(inputs, w).bind(used.shape[1], names)
+        size = self._size(n_classes - 1)
+        found = fisher_directions(fitted._kernel.gram(inputs), np.eye(n_classes)[codes], w, float(self.gamma), size)
+        shift, scale = fitted._standardizer.shift, fitted._standardizer.scale
+        fitted.kernel_ = Rescaled(fitted._kernel, tuple(shift), tuple(scale))
+        fitted.dual_coef_, fitted.intercept_ = found.alpha.T, -found.offset
+        fitted.means_, fitted.scatter_ratio_ = found.centres, found.ratio
+        fitted._rows = inputs.forget()
+        fitted._n_features_out = found.ratio.size
+        adopt(self, fitted)
         return self
 
-    def _size(self) -> int:
-        most, size = self.classes_.size - 1, self.n_components
+    def _size(self, most: int) -> int:
+        size = self.n_components
         if size is None:
             return most
-        if not isinstance(size, int | np.integer) or isinstance(size, bool) or not 1 <= size <= most:
+        if not is_whole(size) or not 1 <= size <= most:
             raise ValueError(f"n_components: expected None or an integer from 1 to {most}, found {size!r}")
         return int(size)
 
-    def _checked_priors(self, totals: Any) -> Any:
-        if self.priors is None:
-            return totals / totals.sum()
-        priors = np.asarray(self.priors, dtype=float)
-        if priors.shape != totals.shape or not (np.all(np.isfinite(priors)) and np.all(priors > 0.0)):
-            raise ValueError(f"priors: expected {totals.size} positive numbers, found {self.priors!r}")
-        return priors / priors.sum()
+    def _checked_prior(self, frequencies: Vector) -> Vector:
+        if self.class_prior is None:
+            return frequencies
+        prior = np.asarray(self.class_prior, dtype=float)
+        if prior.shape != frequencies.shape or not (np.all(np.isfinite(prior)) and np.all(prior > 0.0)):
+            raise ValueError(f"class_prior: expected {frequencies.size} positive numbers, found {self.class_prior!r}")
+        return prior / prior.sum()
 
     def transform(self, X: Any) -> Matrix:
         """Return the projections onto the directions, shape (n, n_components)."""
@@ -171,17 +158,15 @@ class KernelFisherDiscriminant(
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         inputs = self._standardizer.inputs(X)
         projections = np.empty((len(inputs), self.intercept_.size))
-        step = max(1, BLOCK // max(1, len(self._rows)))
-        for start in range(0, len(inputs), step):
-            rows = np.arange(start, min(start + step, len(inputs)))
-            projections[rows] = self._kernel.gram(inputs.take(rows), self._rows) @ self.dual_coef_.T
+        for rows, part in blocks(inputs, len(self._rows)):
+            projections[rows] = self._kernel.gram(part, self._rows) @ self.dual_coef_.T
         return projections + self.intercept_
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """Return logarithms of class probabilities under Gaussian classes of unit variance along the directions."""
         projections = self.transform(X)
         distances = np.stack([np.sum((projections - mean) ** 2, axis=1) for mean in self.means_], axis=1)
-        return np.asarray(log_softmax(np.log(self.priors_) - 0.5 * distances, axis=1))
+        return np.asarray(log_softmax(np.log(self.class_prior_) - 0.5 * distances, axis=1))
 
 
 __all__ = ["KernelFisherDiscriminant"]

@@ -1,22 +1,59 @@
-"""The Bayesian least-squares support vector classifier."""
+"""Bayesian least-squares support vector machines."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-import joblib
 import numpy as np
+from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from bayesvm.estimators._labels import LabelProbabilities
-from bayesvm.estimators._ls_svm import LeastSquares, LevelsProblem
-from bayesvm.inference.ls_svm import Moderator, softmax_log_odds
+from bayesvm.estimators._arguments import (
+    Rule,
+    as_kernel,
+    hyperprior,
+    is_real,
+    is_whole,
+    one_of,
+    search_options,
+    whole,
+)
+from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._regressor import BayesianRegressor
+from bayesvm.kernels import Gaussian, Linear, Polynomial
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.models.base import TrainingData
+from bayesvm.models.candidates import ListOfKernels
+from bayesvm.models.ls_svm import LeastSquares
+from bayesvm.models.scaling import TargetScale
 from bayesvm.typing import Matrix, Vector
 
+#: Rules of the arguments that both machines have.
+RULES: Mapping[str, Rule] = {
+    "kernel": Rule(
+        lambda value: not isinstance(value, list | tuple) or len(value) > 0, "at least one kernel in the list"
+    ),
+    "n_components": whole(1, "auto"),
+    "landmarks": whole(1, None),
+    "prune": Rule(
+        lambda value: value is None or (is_whole(value) and value >= 1) or (is_real(value) and 0.0 < value <= 1.0),
+        "None, a fraction in (0, 1] or a number of rows",
+    ),
+}
 
-class BayesianLSSVC(LeastSquares, LabelProbabilities):
+
+@dataclasses.dataclass(frozen=True)
+class KernelRank:
+    """A kernel in the ranking of VanGestel2002 section 5: its form, log evidence and p(H_j | D) under equal priors."""
+
+    kernel: str
+    log_evidence: float
+    probability: float
+
+
+class BayesianLSSVC(BayesianClassifier):
     r"""Least-squares support vector classifier with three levels of inference (VanGestel2002).
 
     The labels -1 and +1 are regressed on :math:`w^\top\varphi(x) + b` with a Gaussian prior of precision :math:`\mu` on
@@ -32,7 +69,7 @@ class BayesianLSSVC(LeastSquares, LabelProbabilities):
         when a kernel is multiplied by a number, so the variance of a kernel's only part may as well be fixed.
     ard : bool
         One length scale per feature in every part of the kernel that can have it.
-    bias : bool
+    fit_intercept : bool
         Whether the model has an unregularised bias; without it the latent function is that of Gaussian process regression.
     decision : {"moderated", "latent"}
         Class probabilities by (3.17), or the sign of the latent function, (2.22) with the y_i dropped. The latter knows
@@ -52,11 +89,11 @@ class BayesianLSSVC(LeastSquares, LabelProbabilities):
         to 100000 and more.
     prune : float or int, optional
         Fraction or number of rows on which the machine shall rest, found by leaving out the smallest support values with
-        refits; see ``pruning_curve_``.
+        refits; see ``pruning_curves_``.
     robust : bool
         Whether rows with large residuals lose their weight, after which levels 1 and 2 are repeated at the same kernel.
-    optimizer : {"lbfgs", None}
-        Quasi-Newton ascent of the evidence, or None to keep the parameters of ``kernel``. Beyond 3000 rows they are learnt from
+    optimizer : {"bfgs", None}
+        BFGS ascent of the evidence, or None to keep the parameters of ``kernel``. Beyond 3000 rows they are learnt from
         2000 rows drawn with ``random_state``; levels 1 and 2 use all rows.
     n_starts : int
         Number of starts.
@@ -75,26 +112,27 @@ class BayesianLSSVC(LeastSquares, LabelProbabilities):
         Starts, or one-vs-rest machines, that are fitted at the same time.
     random_state : int, Generator or RandomState, optional
         Seed of further starts, of samples of rows and of the eigensolver.
-    tol : float
-        Predicted gain in evidence per hyperparameter, in nats, at which a climb has converged.
-    max_iter : int
+    evidence_tol : float
+        Predicted gain in evidence per hyperparameter, in nats, at which the search has converged.
+    max_evaluations : int
         Largest number of evaluations per start.
     verbose : int
         1 shows a progress bar on a terminal.
 
     Attributes
     ----------
-    kernel_, likelihood_ : Kernel, GaussianNoise (lists with ``multi_class="ovr"``)
-        The kernel with its learnt parameters, for inputs in the user's units, and the noise :math:`1/\zeta`.
+    kernels_, likelihoods_ : tuples of Kernel and of GaussianNoise, one per output
+        The kernels with their learnt parameters, for inputs in the user's units, and the noise :math:`1/\zeta`.
+        ``kernel_`` and ``likelihood_`` are the common one, where there is one.
     log_evidence_ : float
         :math:`\ln p(D \mid \mathcal H)`, (5.3), constants left out: comparable among least-squares machines on the same data.
-    gamma_, mu_, zeta_, gamma_eff_ : float
+    gamma_, mu_, zeta_, gamma_eff_ : arrays, shape (n_models,)
         Level 2: :math:`\gamma = \zeta/\mu`, precisions of weights and noise, and effective number of parameters.
     support_, support_vectors_, dual_coef_, intercept_ : arrays
         Rows on which the machine rests, those rows of X, coefficients (one row per output) and bias.
-    approximation_ : Approximation
+    approximations_ : tuple of Approximation, one per model
         What was left out: residuals and bounds.
-    pruning_curve_ : tuple of (int, float)
+    pruning_curves_ : tuple of tuples of (int, float), one per model
         With ``prune``: number of rows on which the machine rests, and log evidence of all data.
     candidates_ : tuple
         With a list of kernels: each with its log evidence, and whether it was kept.
@@ -115,22 +153,25 @@ class BayesianLSSVC(LeastSquares, LabelProbabilities):
     Examples
     --------
     >>> from sklearn.datasets import make_moons
-    >>> from bayesvm.estimators.ls_svm import BayesianLSSVC
+    >>> from bayesvm import BayesianLSSVC
     >>> X, y = make_moons(100, noise=0.2, random_state=0)
     >>> machine = BayesianLSSVC().fit(X, y)
     >>> machine.predict_proba(X[:2]).shape
     (2, 2)
     """
 
-    _least_noise = 1e-2
-    _relearns = False
+    _rules: ClassVar[dict[str, Rule]] = {
+        **RULES,
+        "decision": one_of("moderated", "latent"),
+        "multi_class": one_of("shared", "ovr"),
+    }
 
     def __init__(
         self,
         kernel: Any = None,
         *,
         ard: bool = False,
-        bias: bool = True,
+        fit_intercept: bool = True,
         decision: str = "moderated",
         softmax: bool = False,
         multi_class: str = "shared",
@@ -138,7 +179,7 @@ class BayesianLSSVC(LeastSquares, LabelProbabilities):
         landmarks: int | None = None,
         prune: float | int | None = None,
         robust: bool = False,
-        optimizer: str | None = "lbfgs",
+        optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
         standardize: bool = True,
@@ -147,13 +188,13 @@ class BayesianLSSVC(LeastSquares, LabelProbabilities):
         class_cost: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 3e-3,
-        max_iter: int = 500,
+        evidence_tol: float = 3e-3,
+        max_evaluations: int = 500,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.ard = ard
-        self.bias = bias
+        self.fit_intercept = fit_intercept
         self.decision = decision
         self.softmax = softmax
         self.multi_class = multi_class
@@ -170,74 +211,31 @@ class BayesianLSSVC(LeastSquares, LabelProbabilities):
         self.class_cost = class_cost
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
+        self.evidence_tol = evidence_tol
+        self.max_evaluations = max_evaluations
         self.verbose = verbose
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
-        for name, values in (("decision", ("moderated", "latent")), ("multi_class", ("shared", "ovr"))):
-            if getattr(self, name) not in values:
-                raise ValueError(f"{name}: expected {' or '.join(map(repr, values))}, found {getattr(self, name)!r}")
-
-    # -- fitting ------------------------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Infer parameters, hyperparameters and kernel from the training data.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame, shape (n, d)
-            Inputs.
-        y : array, shape (n,)
-            Labels of two or more classes.
-        sample_weight : array, shape (n,), optional
-            Non-negative counts; rows of weight zero are left out.
-
-        Returns
-        -------
-        self : the estimator
-        """
-        self._check_arguments()
-        X, codes, weights, rows = self._labelled(X, y, sample_weight)
-        w = None if weights is None else weights[rows]
-        inputs = self._prepare(X[rows], w)
-        groups = np.eye(self.classes_.size)[codes[rows]]
-        positive = np.eye(self.classes_.size) if self.classes_.size > 2 else np.array([[0.0], [1.0]])
-        parts = [positive] if self.multi_class == "shared" else list(positive.T[:, :, None])
-        problems = [LevelsProblem(inputs, 2.0 * groups @ part - 1.0, w, groups) for part in parts]
-        with self._progress() as callback:
-            maximizer = self._maximizer(callback)
-            if len(problems) == 1:
-                machines = [self._fit_levels(problems[0], maximizer)]
-            else:
-                alone = dataclasses.replace(maximizer, n_jobs=1)
-                pool = joblib.Parallel(n_jobs=self.n_jobs, prefer="threads")
-                machines = list(pool(joblib.delayed(self._fit_levels)(problem, alone) for problem in problems))
-        counts = np.ones(rows.size) if w is None else w
-        self._moderators = [
-            Moderator.of(m.levels.latent, groups, counts, part, m.levels.found.gamma_eff)
-            for m, part in zip(machines, parts)
-        ]
-        self._record(machines, X, rows)
-        return self
+    def _spec(self, data: TrainingData) -> LeastSquares:
+        options = {"relearn": False, "least_noise": 1e-2, "shared": self.multi_class == "shared"}
+        return least_squares(self, **options)
 
     # -- prediction ---------------------------------------------------------------------------------------------------
     def _log_odds(self, inputs: Inputs) -> Matrix:
         """Return the log odds of every output, under the class frequencies of the training rows."""
-        columns = []
-        for machine, moderator in zip(self._machines, self._moderators):
-            if self.decision == "latent":
-                columns.append(machine.latent(inputs)[0])
-            elif self.softmax:
-                columns.append(softmax_log_odds(*machine.latent(inputs)))
-            else:
-                columns.append(moderator.log_odds(*machine.moments(inputs, moderator.mixtures)))
-        return np.hstack(columns)
+        if self.decision == "latent":
+            return np.hstack([model.mean(inputs) for model in self.models_])
+        if self.softmax:
+            return np.hstack([model.softmax_log_odds(inputs) for model in self.models_])
+        return super()._log_odds(inputs)
 
-    def _prior_shift(self, class_prior: Any) -> Vector | None:
-        if self.decision == "latent" and class_prior is not None:
+    def _log_proba(self, odds: Matrix, class_prior: Any) -> Matrix:
+        if self.decision == "latent" and (class_prior is not None or self.class_prior is not None):
             raise ValueError("class_prior: the sign of the latent function knows no priors; use decision='moderated'")
-        return super()._prior_shift(class_prior)
+        return super()._log_proba(odds, class_prior)
+
+    def compare(self) -> list[KernelRank]:
+        """Return the kernels that were given, best first, with their log evidences and p(H_j | D), VanGestel2002 (5.1)."""
+        return compare_kernels(self)
 
     def _costs(self) -> Matrix | None:
         """Return the checked costs, None if every mistake costs the same."""
@@ -278,4 +276,133 @@ class BayesianLSSVC(LeastSquares, LabelProbabilities):
         return super().decision_function(X) + np.log(missed / alarm)
 
 
-__all__ = ["BayesianLSSVC"]
+class BayesianLSSVR(BayesianRegressor):
+    r"""Least-squares support vector regressor with three levels of inference (VanGestel2002).
+
+    The same three levels as :class:`~bayesvm.BayesianLSSVC`, for real targets. Without bias the predictions are those
+    of Gaussian process
+    regression with covariance :math:`k/\mu` and noise :math:`1/\zeta`; with it, training errors have zero mean.
+
+    Parameters
+    ----------
+    kernel, ard, fit_intercept, n_components, landmarks, prune, robust, optimizer, n_starts, hyperprior, standardize
+        See :class:`~bayesvm.BayesianLSSVC`. Targets need no scaling: levels 2 and 3 follow their scale.
+    n_jobs, random_state, evidence_tol, max_evaluations, verbose
+        See :class:`~bayesvm.BayesianLSSVC`.
+
+    Attributes
+    ----------
+    kernels_, likelihoods_, log_evidence_, gamma_, mu_, zeta_, gamma_eff_, support_, support_vectors_, dual_coef_, intercept_
+        See :class:`~bayesvm.BayesianLSSVC`.
+    noise_std_ : float
+        Standard deviation of the noise, :math:`\zeta^{-1/2}`.
+
+    References
+    ----------
+    VanGestel2002.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesvm import BayesianLSSVR
+    >>> X = np.linspace(-3.0, 3.0, 60)[:, None]
+    >>> y = np.sinc(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=60)
+    >>> machine = BayesianLSSVR().fit(X, y)
+    >>> mean, std = machine.predict(X, return_std=True)
+    >>> mean.shape, std.shape
+    ((60,), (60,))
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = dict(RULES)
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        ard: bool = False,
+        fit_intercept: bool = True,
+        n_components: int | str = "auto",
+        landmarks: int | None = None,
+        prune: float | int | None = None,
+        robust: bool = False,
+        optimizer: str | None = "bfgs",
+        n_starts: int = 4,
+        hyperprior: Any = None,
+        standardize: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        evidence_tol: float = 3e-3,
+        max_evaluations: int = 500,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.ard = ard
+        self.fit_intercept = fit_intercept
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.prune = prune
+        self.robust = robust
+        self.optimizer = optimizer
+        self.n_starts = n_starts
+        self.hyperprior = hyperprior
+        self.standardize = standardize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.evidence_tol = evidence_tol
+        self.max_evaluations = max_evaluations
+        self.verbose = verbose
+
+    def _spec(self, data: TrainingData) -> LeastSquares:
+        return least_squares(self)
+
+    def _target_scale(self, Y: Matrix, weights: Vector | None) -> TargetScale:
+        """Leave the targets as they are: levels 2 and 3 follow their scale."""
+        return TargetScale.identity(Y.shape[1])
+
+    def compare(self) -> list[KernelRank]:
+        """Return the kernels that were given, best first, with their log evidences and p(H_j | D), VanGestel2002 (5.1)."""
+        return compare_kernels(self)
+
+
+def least_squares(estimator: Any, **options: Any) -> LeastSquares:
+    """Return the specification that the two machines share."""
+    kernel = estimator.kernel
+    if kernel is None:
+        kernels: Any = [Gaussian().fix("variance")]  # the scale of the kernel is that of mu
+    elif isinstance(kernel, str) and kernel == "auto":
+        kernels = [Linear().fix(), Polynomial(2).fix("variance"), Polynomial(3).fix("variance")]
+        kernels = [*kernels, Gaussian().fix("variance")]
+    else:
+        kernels = [as_kernel(own) for own in (kernel if isinstance(kernel, list | tuple) else [kernel])]
+    given = not (kernel is None or isinstance(kernel, str))
+    candidates = ListOfKernels(tuple(own.with_ard() if estimator.ard else own for own in kernels), given)
+    automatic = isinstance(estimator.n_components, str)
+    return LeastSquares(
+        candidates,
+        bool(estimator.fit_intercept),
+        None if automatic else int(estimator.n_components),
+        estimator.landmarks,
+        estimator.prune,
+        bool(estimator.robust),
+        hyperprior=hyperprior(estimator),
+        options=search_options(estimator),
+        **options,
+    )
+
+
+def compare_kernels(estimator: Any) -> list[KernelRank]:
+    """Return the kernels of a fitted machine, best first, with their probabilities under equal priors."""
+    check_is_fitted(estimator)
+    if not estimator.candidates_:
+        raise ValueError("compare: expected a machine fitted with a list of kernels, found one kernel")
+    if len(estimator.models_) > 1:
+        raise ValueError("compare: expected one model, found one per output; use multi_class='shared'")
+    probabilities = softmax([c.log_evidence for c in estimator.candidates_])
+    ranks = [
+        KernelRank(c.kernel, c.log_evidence, float(p))
+        for c, p in zip(estimator.candidates_, probabilities, strict=True)
+    ]
+    return sorted(ranks, key=lambda rank: -rank.log_evidence)
+
+
+__all__ = ["BayesianLSSVC", "BayesianLSSVR", "KernelRank"]

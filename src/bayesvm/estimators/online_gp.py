@@ -9,9 +9,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from bayesvm.estimators._online import OnlineGP, OnlineMachine
-from bayesvm.estimators._probabilities import ProbabilisticClassifier, log_proba_of
+from bayesvm.estimators._arguments import check_arguments
+from bayesvm.estimators._attributes import adopt, only, twin
+from bayesvm.estimators._online import RULES, OnlineGP
+from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.estimators.gaussian_process import GPClassifier, GPRegressor
+from bayesvm.models.online import OnlineModel
+from bayesvm.models.probabilities import log_proba_of
 from bayesvm.typing import Matrix
 
 
@@ -30,7 +34,7 @@ class OnlineGPRegressor(RegressorMixin, OnlineGP):
     novelty : float
         A sample joins the basis only if the basis leaves more than this share of its prior variance unexplained; other samples are
         projected onto it. With ``budget=None, novelty=0`` every sample joins, and Gaussian noise is treated exactly.
-    optimizer : "lbfgs" or None
+    optimizer : {"bfgs", None}
         Whether kernel and noise are learnt, by the evidence of up to ``n_tune`` rows spread evenly over the first data.
     n_tune : int
         Largest number of these rows.
@@ -43,13 +47,13 @@ class OnlineGPRegressor(RegressorMixin, OnlineGP):
 
     Attributes
     ----------
-    basis_vectors_ : array, shape (m, d)
+    basis_vectors_ : tuple of arrays of shape (m, d), one per output
         Basis vectors in the user's units.
     n_basis_ : array of int
         Their number.
-    kernel_ : Kernel
-        Acts on inputs in the user's units and gives covariances of standardised targets.
-    likelihood_ : Regression
+    kernels_ : tuple of Kernel, one per output
+        Act on inputs in the user's units and give covariances of standardised targets.
+    likelihoods_ : tuple of one Regression
         Noise in the user's units; its standard deviation is ``noise_std_``.
     log_evidence_ : float
         Sum of the log predictive densities of all samples in the order in which they came, on the scale used inside. Exact
@@ -88,7 +92,7 @@ class OnlineGPRegressor(RegressorMixin, OnlineGP):
         likelihood: Any = "gaussian-noise",
         budget: int | None = 100,
         novelty: float = 1e-6,
-        optimizer: str | None = "lbfgs",
+        optimizer: str | None = "bfgs",
         n_tune: int = 300,
         inference: str = "laplace",
         standardize: bool = True,
@@ -125,24 +129,31 @@ class OnlineGPRegressor(RegressorMixin, OnlineGP):
         -------
         self : the estimator
         """
-        return self._take(X, y, first=not hasattr(self, "_online"))
+        return self._take(X, y, first=not hasattr(self, "models_"))
 
     def _take(self, X: Any, y: Any, *, first: bool) -> Self:
-        self._check_arguments()
+        check_arguments(self, RULES)
+        fitted = twin(self)
         X, y = validate_data(
-            self, X, y, reset=first, dtype=np.float64, y_numeric=True, ensure_min_samples=2 if first else 1
+            fitted, X, y, reset=first, dtype=np.float64, y_numeric=True, ensure_min_samples=2 if first else 1
         )
         y = np.asarray(y, dtype=np.float64)
         if first:
-            self._begin(X, y)
-            machine = self._prototype._machines[0]
-            self._online = [OnlineMachine.prior(machine.kernel, machine.likelihood.plain, self._options(), X.shape[1])]
-        inner = self._prototype._targets.inner(y[:, None])[:, 0]
-        self._online = [self._online[0].learn(self._prototype._standardizer.inputs(X).X, inner)]
-        self._report()
-        self.likelihood_ = self._prototype.likelihood_
-        self.noise_std_ = float(np.sqrt(self.likelihood_.noise_variance))
+            fitted._prototype = self._tuned(X, y)
+            model = fitted._prototype.models_[0]
+            fitted.models_ = (OnlineModel.prior(model.kernel, model.likelihood.plain, self._options(), X.shape[1]),)
+        prototype = fitted._prototype
+        inner = prototype._targets.inner(y[:, None])[:, 0]
+        fitted._write([fitted.models_[0].learn(prototype._standardizer.inputs(X).X, inner)])
+        fitted.likelihoods_ = prototype.likelihoods_
+        fitted.noise_std_ = float(np.sqrt(prototype.likelihood_.noise_variance))
+        adopt(self, fitted)
         return self
+
+    @property
+    def likelihood_(self) -> Any:
+        """Noise in the user's units."""
+        return only(self, "likelihood")
 
     def predict(self, X: Any, return_std: bool = False, return_noise: bool = True) -> Any:
         """Return the mean of the targets at the rows of X, and their standard deviation.
@@ -167,7 +178,7 @@ class OnlineGPRegressor(RegressorMixin, OnlineGP):
         outer = targets.outer(mean)[:, 0]
         if not return_std:
             return outer
-        noise = self._online[0].likelihood.noise_variance if return_noise else 0.0
+        noise = self.models_[0].likelihood.noise_variance if return_noise else 0.0
         return outer, targets.scale[0] * np.sqrt(var[:, 0] + noise)
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:
@@ -191,8 +202,8 @@ class OnlineGPClassifier(ProbabilisticClassifier, OnlineGP):
     ----------
     classes_ : array
         Class labels.
-    basis_vectors_, n_basis_, kernel_, log_evidence_, n_seen_
-        As in :class:`OnlineGPRegressor`; lists with one entry per class if there are more than two.
+    basis_vectors_, n_basis_, kernels_, log_evidence_, n_seen_
+        As in :class:`OnlineGPRegressor`; one entry per class if there are more than two.
 
     Notes
     -----
@@ -221,7 +232,7 @@ class OnlineGPClassifier(ProbabilisticClassifier, OnlineGP):
         likelihood: Any = "probit",
         budget: int | None = 100,
         novelty: float = 1e-6,
-        optimizer: str | None = "lbfgs",
+        optimizer: str | None = "bfgs",
         n_tune: int = 300,
         inference: str = "ep",
         standardize: bool = True,
@@ -265,47 +276,49 @@ class OnlineGPClassifier(ProbabilisticClassifier, OnlineGP):
         -------
         self : the estimator
         """
-        return self._take(X, y, classes, first=not hasattr(self, "_online"))
+        return self._take(X, y, classes, first=not hasattr(self, "models_"))
 
     def _take(self, X: Any, y: Any, classes: Any, *, first: bool) -> Self:
-        self._check_arguments()
-        X, y = validate_data(self, X, y, reset=first, dtype=np.float64, ensure_min_samples=2 if first else 1)
+        check_arguments(self, RULES)
+        fitted = twin(self)
+        X, y = validate_data(fitted, X, y, reset=first, dtype=np.float64, ensure_min_samples=2 if first else 1)
         check_classification_targets(y)
         if first:
-            self._begin_classes(X, y, classes)
-        unknown = np.setdiff1d(y, self.classes_)
+            self._begin_classes(fitted, X, y, classes)
+        unknown = np.setdiff1d(y, fitted.classes_)
         if unknown.size:
-            raise ValueError(f"y: expected labels among {self.classes_!r}, found {unknown.tolist()[0]!r}")
-        codes = np.searchsorted(self.classes_, y)
-        positives = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        inner = self._prototype._standardizer.inputs(X).X
-        self._online = [
-            machine.learn(inner, np.where(codes == k, 1.0, -1.0)) for machine, k in zip(self._online, positives)
-        ]
-        self._report()
+            raise ValueError(f"y: expected labels among {fitted.classes_!r}, found {unknown.tolist()[0]!r}")
+        codes = np.searchsorted(fitted.classes_, y)
+        positives = [1] if fitted.classes_.size == 2 else range(fitted.classes_.size)
+        inner = fitted._prototype._standardizer.inputs(X).X
+        labels = [np.where(codes == k, 1.0, -1.0) for k in positives]
+        fitted._write([model.learn(inner, own) for model, own in zip(fitted.models_, labels, strict=True)])
+        adopt(self, fitted)
         return self
 
-    def _begin_classes(self, X: Matrix, y: Any, classes: Any) -> None:
+    def _begin_classes(self, fitted: Any, X: Matrix, y: Any, classes: Any) -> None:
         """Set the classes, and one process per class with the hyperparameters of the batch machine."""
         present = np.unique(y)
         if present.size < 2:
             raise ValueError(
                 f"y: expected rows of at least two classes in the first data, found one class, {present[0]!r}"
             )
-        self.classes_ = present if classes is None else np.unique(classes)
-        missing = np.setdiff1d(present, self.classes_)
+        fitted.classes_ = present if classes is None else np.unique(classes)
+        missing = np.setdiff1d(present, fitted.classes_)
         if missing.size:
             raise ValueError(f"classes: expected all labels of y, found {missing.tolist()[0]!r} in y only")
-        self._begin(X, y)
-        machines = self._prototype._machines
-        order = [np.searchsorted(present, c) if c in present else 0 for c in self.classes_]
-        chosen = [machines[i if i < len(machines) else 0] for i in order] if self.classes_.size > 2 else [machines[0]]
-        self._online = [OnlineMachine.prior(m.kernel, m.likelihood.plain, self._options(), X.shape[1]) for m in chosen]
+        fitted._prototype = self._tuned(X, y)
+        models = fitted._prototype.models_
+        order = [int(np.searchsorted(present, c)) if c in present else 0 for c in fitted.classes_]
+        several = fitted.classes_.size > 2
+        chosen = [models[i if i < len(models) else 0] for i in order] if several else [models[0]]
+        options = self._options()
+        fitted.models_ = tuple(OnlineModel.prior(m.kernel, m.likelihood.plain, options, X.shape[1]) for m in chosen)
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """Return logarithms of class probabilities averaged over the posterior."""
         mean, var = self._latent(X)
-        odds = np.column_stack([m.likelihood.log_odds(mean[:, k], var[:, k]) for k, m in enumerate(self._online)])
+        odds = np.column_stack([m.likelihood.log_odds(mean[:, k], var[:, k]) for k, m in enumerate(self.models_)])
         return log_proba_of(odds)
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:

@@ -3,49 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from bayesvm.estimators._kernel_choice import choose_kernel
-from bayesvm.estimators._labels import LabelProbabilities
-from bayesvm.estimators._machine import Machine, learn
-from bayesvm.estimators._self_tuning import generator
-from bayesvm.estimators._sollich import (
-    Nodes,
-    annealed_machine,
-    curve_grid,
-    curve_of,
-    density_rows,
-    input_nodes,
-    log_odds,
-    objective_of,
-    posterior_draws,
-    remarks,
-    sollich_starts,
-    start_kernel,
+from bayesvm.estimators._arguments import (
+    Rule,
+    hyperprior,
+    kernel_candidates,
+    one_of,
+    real,
+    search_options,
+    whole,
 )
-from bayesvm.hyper import Flat, Maximizer
-from bayesvm.hyper.normalized import (
-    EvidenceCurve,
-    NormalizedObjective,
-    ScaledObjective,
-    maximize_normalized,
-    maximize_through_part,
-)
+from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.hyper.hinge_evidence import EvidenceCurve
 from bayesvm.inference import Inference
-from bayesvm.inference.hinge import CoupledHinge, NaiveHinge, Normalizer, PosteriorDraws, hinge_bounds, rejection
-from bayesvm.kernels import Kernel
+from bayesvm.inference.hinge import CoupledHinge, NaiveHinge
+from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.likelihoods import Hinge, Likelihood, Weighted
-from bayesvm.linalg import cholesky
-from bayesvm.typing import Matrix, Vector
+from bayesvm.likelihoods import Hinge
+from bayesvm.models.base import TrainingData
+from bayesvm.models.candidates import OneKernel
+from bayesvm.models.hinge import HingeProcess, curve_grid, default_start
+from bayesvm.typing import Matrix
 
-logger = logging.getLogger(__name__)
-
-#: Estimates of the naive evidence; the annealed one is climbed by its cheaper companion.
+#: Estimates of the naive evidence; the annealed one is searched by its cheaper surrogate.
 EVIDENCES: Mapping[str, Callable[[], Inference]] = {
     "naive": NaiveHinge,
     "marginal": CoupledHinge,
@@ -53,11 +38,9 @@ EVIDENCES: Mapping[str, Callable[[], Inference]] = {
 }
 #: Range in which C is learnt. Beyond the upper end labels outside the gap are certain to one in 10^17.
 C_RANGE = (0.05, 20.0)
-#: Beyond so many samples the starts climb on FEW of them first.
-MANY, FEW = 500, 300
 
 
-class ProbabilisticSVC(LabelProbabilities):
+class ProbabilisticSVC(BayesianClassifier):
     r"""The hinge-loss support vector machine as a probability model with a normalised evidence (Sollich1999).
 
     The latent function :math:`\theta(x)` has a Gaussian process prior with the given kernel (its constant part is the variance
@@ -91,17 +74,17 @@ class ProbabilisticSVC(LabelProbabilities):
         Monte Carlo error of :math:`\ln \overline{N^n}`, in nats, for which draws are added.
     average : bool
         Whether probabilities are averaged over draws of the posterior; otherwise they are those of the mode, as in the paper.
-    n_samples : int
+    n_draws : int
         Number of those draws.
-    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, tol, max_iter, verbose
+    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol, max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`; ``random_state`` seeds all draws too.
 
     Attributes
     ----------
-    C_ : float or array
-        The noise parameter that was found (one per machine with more than two classes).
+    C_ : array, shape (n_outputs,)
+        The noise parameter that was found: one for two classes, one per class for more.
     log_evidence_ : float
-        :math:`\ln P(D)`, or :math:`\ln Q(D)` if not ``normalized``; summed over one-vs-rest machines.
+        :math:`\ln P(D)`, or :math:`\ln Q(D)` if not ``normalized``; summed over the outputs.
     log_naive_evidence_, log_normalizer_ : float
         Its two parts :math:`\ln Q(D)` and :math:`\ln \overline{N^n}`.
     log_evidence_error_ : float
@@ -111,7 +94,7 @@ class ProbabilisticSVC(LabelProbabilities):
         the log of this module as warnings.
     effective_sample_size_ : float or None
         With ``average=True``: the smallest effective number of posterior draws of a latent value.
-    kernel_, likelihood_, support_, support_vectors_, dual_coef_, relevance_, history_, converged_, n_iter_, theta_names_
+    kernels_, likelihoods_, models_, support_, support_vectors_, dual_coef_, relevance_, history_, converged_, n_iter_, theta_names_
         As in :class:`~bayesvm.BayesianSVC`.
 
     Notes
@@ -120,8 +103,8 @@ class ProbabilisticSVC(LabelProbabilities):
     marginal with a small coefficient and the truth is :math:`2^{-n}`; without ``I +`` it diverges there. A search over all hyperparameters
     ends in that corner. So (8) is offered for what the paper uses it for, the choice of C at a fixed product with the kernel.
 
-    With more than 500 samples the starts climb on 300 of them first, and the best end is refined on all. With several classes one
-    machine per class is trained against the rest, and the odds are coupled as in :class:`~bayesvm.BayesianSVC`. A sample of
+    With more than 500 samples the search begins on 300 of them, and its best end is refined on all. With several
+    classes each is treated against the rest, and the odds are coupled as in :class:`~bayesvm.BayesianSVC`. A sample of
     weight w counts w times, in :math:`n` too.
 
     References
@@ -139,6 +122,13 @@ class ProbabilisticSVC(LabelProbabilities):
     (2, 2)
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "evidence": one_of(*EVIDENCES),
+        "tune": one_of("all", "C"),
+        "n_nodes": whole(2),
+        "normalizer_tol": real(0.0),
+    }
+
     def __init__(
         self,
         kernel: Any = None,
@@ -152,8 +142,8 @@ class ProbabilisticSVC(LabelProbabilities):
         n_nodes: int = 100,
         normalizer_tol: float = 0.2,
         average: bool = False,
-        n_samples: int = 400,
-        optimizer: str | None = "lbfgs",
+        n_draws: int = 400,
+        optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
         standardize: bool = True,
@@ -161,8 +151,8 @@ class ProbabilisticSVC(LabelProbabilities):
         class_prior: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 3e-3,
-        max_iter: int = 500,
+        evidence_tol: float = 3e-3,
+        max_evaluations: int = 500,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -175,7 +165,7 @@ class ProbabilisticSVC(LabelProbabilities):
         self.n_nodes = n_nodes
         self.normalizer_tol = normalizer_tol
         self.average = average
-        self.n_samples = n_samples
+        self.n_draws = n_draws
         self.optimizer = optimizer
         self.n_starts = n_starts
         self.hyperprior = hyperprior
@@ -184,165 +174,77 @@ class ProbabilisticSVC(LabelProbabilities):
         self.class_prior = class_prior
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
+        self.evidence_tol = evidence_tol
+        self.max_evaluations = max_evaluations
         self.verbose = verbose
 
-    # -- from arguments to objects ------------------------------------------------------------------------------------
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
-        for name, allowed in (("evidence", tuple(EVIDENCES)), ("tune", ("all", "C"))):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ValueError(f"{name}: expected one of {', '.join(map(repr, allowed))}, found {value!r}")
+    def _spec(self, data: TrainingData) -> HingeProcess:
+        default = Gaussian() + Constant()
+        fixed = self.tune == "C" or self.optimizer is None
         if self.tune == "C" and isinstance(self.kernel, str):
             raise ValueError(
                 f"kernel: expected a kernel whose product with C is kept (tune='C'), found {self.kernel!r}"
             )
-        for name in ("n_nodes", "n_samples"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 2:
-                raise ValueError(f"{name}: expected an integer of at least 2, found {value!r}")
-        for name in ("C", "normalizer_tol"):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float | np.number) and 0.0 < value < np.inf):
-                raise ValueError(f"{name}: expected a positive number, found {value!r}")
-
-    def _likelihood(self) -> Hinge:
+        candidates = kernel_candidates(self, default)
+        if self.kernel is None and fixed:
+            start = default_start(default.with_ard() if self.ard else default, data.n_features)
+            candidates = OneKernel(start, given=True)
         low, high = C_RANGE
-        return Hinge(float(self.C)).bounded(C=(min(low, float(self.C)), max(high, float(self.C))))
+        likelihood = Hinge(float(self.C)).bounded(C=(min(low, float(self.C)), max(high, float(self.C))))
+        options = search_options(self)
+        return HingeProcess(
+            candidates,
+            likelihood,
+            EVIDENCES[self.evidence](),
+            tune_kernel=self.tune == "all",
+            normalized=bool(self.normalized),
+            density=self.inputs,
+            n_nodes=int(self.n_nodes),
+            normalizer_tol=float(self.normalizer_tol),
+            annealed=self.evidence == "annealed",
+            n_draws=int(self.n_draws) if self.average else 0,
+            hyperprior=hyperprior(self),
+            options=dataclasses.replace(options, n_starts=1) if self.tune == "C" else options,
+        )
 
-    def _inference(self) -> Inference:
-        return EVIDENCES[self.evidence]()
+    # -- what was found -----------------------------------------------------------------------------------------------
+    @property
+    def log_naive_evidence_(self) -> float:
+        r""":math:`\ln Q(D)`, summed over the outputs."""
+        return float(sum(model.log_naive_evidence for model in self.models_))
 
-    # -- fitting ------------------------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn C, kernel and latent function from the training data.
+    @property
+    def log_normalizer_(self) -> float:
+        r""":math:`\ln \overline{N^n}`, summed over the outputs."""
+        return float(sum(model.log_normalizer for model in self.models_))
 
-        Parameters
-        ----------
-        X : array, sparse matrix or DataFrame, shape (n, d)
-            Inputs.
-        y : array, shape (n,)
-            Labels of two or more classes, of any type that scikit-learn takes.
-        sample_weight : array, shape (n,), optional
-            Non-negative weights; rows of weight zero are left out.
-        """
-        self._check_arguments()
-        likelihood: Likelihood = self._likelihood()
-        X, codes, weights, rows = self._labelled(X, y, sample_weight)
-        used = None if weights is None else weights[rows]
-        if used is not None:
-            likelihood = Weighted(likelihood, tuple(used))
-        inputs = self._prepare(X[rows], used)
-        rng = generator(self.random_state)
-        self._seed = int(rng.integers(2**31))
-        self._nodes = self._density_nodes(inputs, used, rng) if self.normalized else None
-        positives = range(self.classes_.size) if self.classes_.size > 2 else (1,)
-        problems = [(np.where(codes[rows] == k, 1.0, -1.0), likelihood) for k in positives]
-        self._finish(self._fit_machines(inputs, problems), X, rows)
-        self._report()
-        self._draws = [self._drawn(machine) for machine in self._machines] if self.average else None
-        self.effective_sample_size_ = None if self._draws is None else float(min(np.min(d.ess) for d in self._draws))
-        return self
+    @property
+    def log_evidence_error_(self) -> float:
+        """Monte Carlo standard error of ``log_evidence_``."""
+        return float(np.sqrt(sum(model.log_evidence_error**2 for model in self.models_)))
 
-    def _density_nodes(self, X: Inputs, weights: Vector | None, rng: np.random.Generator) -> Nodes:
-        own = np.ones(len(X)) if weights is None else weights
-        if self.inputs is None:
-            return input_nodes(X, own, float(own.sum()), self.n_nodes, rng)
-        other = self._standardizer.inputs(density_rows(self.inputs, self.n_nodes, X.n_features, rng))
-        return input_nodes(other, np.ones(len(other)), float(own.sum()), self.n_nodes, rng)
+    @property
+    def remarks_(self) -> tuple[str, ...]:
+        """What the user should know."""
+        return tuple(dict.fromkeys(remark for model in self.models_ for remark in model.remarks))
 
-    def _fit_machine(self, X: Inputs, y: Vector, likelihood: Likelihood, maximizer: Maximizer) -> Machine:
-        names = list(getattr(self, "feature_names_in_", [])) or None
-        optimize = self.optimizer is not None
-
-        def fit(kernel: Kernel, given: Any, n_starts: int) -> Machine:
-            kernel = kernel.bind(X.n_features, names)
-            if not kernel.always_positive:
-                cholesky(kernel.gram(X), jitter=True, what=f"the Gram matrix of {kernel!r}")
-            objective = self._objective(kernel, likelihood, X, y)
-            starts = [objective.theta0] if self.tune == "C" else self._starts(kernel, likelihood, X, given, n_starts)
-            if not optimize:
-                objective = objective.planned(starts[0], self.normalizer_tol, final=True)
-                return learn(objective, starts, maximizer, optimize=False)
-            if len(X) > MANY and len(starts) > 1:
-                rows = np.sort(np.random.default_rng([self._seed, 4]).permutation(len(X))[:FEW])
-                objective, maximum = maximize_through_part(maximizer, objective, starts, rows, self.normalizer_tol)
-            else:
-                objective, maximum = maximize_normalized(maximizer, objective, starts, self.normalizer_tol)
-            machine = learn(objective, [maximum.theta], maximizer, optimize=False)
-            return dataclasses.replace(machine, maximum=maximum)
-
-        if isinstance(self.kernel, str):
-            return choose_kernel(fit, self._default_kernel(y), X.n_features, self.n_starts)
-        kernel = self._kernel(y).bind(X.n_features, names)
-        if self.kernel is None and (self.tune == "C" or not optimize):
-            kernel = start_kernel(kernel, X)
-        given = [np.concatenate([kernel.theta, likelihood.theta])]
-        return fit(kernel, given if self.kernel is not None or not optimize else [], self.n_starts)
-
-    def _objective(self, kernel: Kernel, likelihood: Likelihood, X: Inputs, y: Vector) -> NormalizedObjective:
-        kind = ScaledObjective if self.tune == "C" else NormalizedObjective
-        prior = Flat() if self.hyperprior is None else self.hyperprior
-        nodes = self._nodes
-        normalizer = None if nodes is None else Normalizer(nodes.weights, nodes.count, seed=self._seed)
-        rows = None if nodes is None else nodes.rows
-        return kind(kernel, likelihood, self._inference(), X, y, prior, normalizer, rows)
-
-    def _library_starts(
-        self, kernel: Kernel, likelihood: Likelihood, X: Inputs, n_starts: int, rng: np.random.Generator
-    ) -> list[Vector]:
-        return sollich_starts(kernel, likelihood, X, n_starts, rng, self._distance)
-
-    def _report(self) -> None:
-        """Set what is special to this machine: C, the parts of the evidence, remarks."""
-        estimates = [objective_of(m).normalization(m.theta) for m in self._machines]
-        self.log_normalizer_ = float(sum(0.0 if e is None else e.value for e in estimates))
-        variance = sum(0.0 if e is None else e.error**2 for e in estimates)
-        self.log_naive_evidence_ = self.log_evidence_ + self.log_normalizer_
-        if self.evidence == "annealed":
-            rng = np.random.default_rng([self._seed, 1])
-            runs = [annealed_machine(machine, rng) for machine in self._machines]
-            self.log_naive_evidence_ = float(sum(run.log_mean for run in runs))
-            self.log_evidence_ = self.log_naive_evidence_ - self.log_normalizer_
-            variance += sum(run.error**2 for run in runs)
-        self.log_evidence_error_ = float(np.sqrt(variance))
-        values = np.array([hinge_bounds(np.ones(1), m.likelihood.plain)[0] for m in self._machines])
-        self.C_ = float(values[0]) if values.size == 1 else values
-        found = [
-            remarks(m, C, e, learnt=self.optimizer is not None, tol=self.normalizer_tol)
-            for m, C, e in zip(self._machines, values, estimates)
-        ]
-        self.remarks_ = tuple(dict.fromkeys(remark for own in found for remark in own))
-        for remark in self.remarks_:
-            logger.warning("%s: %s", type(self).__name__, remark)
-
-    def _drawn(self, machine: Machine) -> PosteriorDraws:
-        return posterior_draws(machine, int(self.n_samples), np.random.default_rng([self._seed, 2]))
+    @property
+    def effective_sample_size_(self) -> float | None:
+        """The smallest effective number of posterior draws of a latent value, None without ``average``."""
+        sizes = [float(np.min(model.draws.ess)) for model in self.models_ if model.draws is not None]
+        return min(sizes) if sizes else None
 
     # -- prediction ---------------------------------------------------------------------------------------------------
-    def _latent_values(self, inputs: Inputs, average: bool | None) -> list[Matrix]:
-        """Return per machine the latent values at the inputs, one column per draw (one, the mode, if not averaged)."""
-        if not (self.average if average is None else average):
-            return [machine.mean(inputs)[:, None] for machine in self._machines]
-        draws = self._draws if self._draws is not None else [self._drawn(machine) for machine in self._machines]
-        values = []
-        for machine, own in zip(self._machines, draws):
-            K_s = machine.kernel.gram(inputs, machine.objective.X)
-            values.append(own.at(K_s, machine.kernel.diag(inputs)))
-        return values
+    def _draws(self, average: bool | None) -> int:
+        """Return the number of posterior draws to average over, 0 for the mode."""
+        return int(self.n_draws) if (self.average if average is None else average) else 0
 
-    def _averaged_odds(self, inputs: Inputs, average: bool | None) -> Matrix:
-        values = self._latent_values(inputs, average)
-        return np.column_stack([log_odds(f, C) for f, C in zip(values, np.atleast_1d(self.C_))])
-
-    def _log_odds(self, inputs: Inputs) -> Matrix:
-        return self._averaged_odds(inputs, None)
+    def _log_odds(self, inputs: Inputs, average: bool | None = None) -> Matrix:
+        return np.hstack([model.averaged_log_odds(inputs, self._draws(average)) for model in self.models_])
 
     def predict_log_proba(self, X: Any, class_prior: Any = None, *, average: bool | None = None) -> Matrix:
         """Return logarithms of class probabilities; see :meth:`predict_proba`."""
-        return self._log_proba(self._averaged_odds(self._inputs(X), average), class_prior)
+        return self._log_proba(self._log_odds(self._inputs(X), average), class_prior)
 
     def predict_proba(self, X: Any, class_prior: Any = None, *, average: bool | None = None) -> Matrix:
         """Return class probabilities, Sollich1999 (5), given that there is a decision.
@@ -375,10 +277,10 @@ class ProbabilisticSVC(LabelProbabilities):
 
         Returns
         -------
-        probability : array, shape (n,), or (n, n_classes) with one column per one-vs-rest machine
+        probability : array, shape (n,), or (n, n_classes) with more than two classes
         """
-        values = self._latent_values(self._inputs(X), average)
-        columns = [np.mean(rejection(f, C), axis=1) for f, C in zip(values, np.atleast_1d(self.C_))]
+        inputs, n_draws = self._inputs(X), self._draws(average)
+        columns = [model.rejection(inputs, n_draws) for model in self.models_]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
     def evidence_curve(self, C: Any = None) -> EvidenceCurve:
@@ -389,11 +291,10 @@ class ProbabilisticSVC(LabelProbabilities):
         C : array, optional
             Increasing positive values; by default forty from a tenth to ten times the fitted one, within the range of C.
         """
-        self._inputs(np.zeros((1, self.n_features_in_)))
-        if len(self._machines) > 1:
-            raise ValueError("evidence_curve: expected a machine of two classes, found several one-vs-rest machines")
-        grid = curve_grid(C, float(np.ravel(self.C_)[0]), C_RANGE[1])
-        return curve_of(self._machines[0], grid)
+        check_is_fitted(self)
+        if len(self.models_) > 1:
+            raise ValueError(f"evidence_curve: expected two classes, found {self.classes_.size}")
+        return self.models_[0].curve(curve_grid(C, float(self.C_[0]), C_RANGE[1]))
 
 
 __all__ = ["ProbabilisticSVC"]

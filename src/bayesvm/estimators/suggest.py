@@ -101,10 +101,10 @@ def _mutual_information(estimator: Any, X: Any) -> Vector:
     if not is_classifier(estimator):
         noise = np.atleast_1d(estimator.noise_std_) ** 2
         return np.asarray(0.5 * np.log1p(var / np.maximum(noise, np.finfo(float).tiny)).sum(axis=1))
-    likelihoods = getattr(estimator, "likelihood_", None)
-    if likelihoods is None:
-        likelihoods = [machine.likelihood for machine in estimator._online]
-    likelihoods = likelihoods if isinstance(likelihoods, list) else [likelihoods] * mean.shape[1]
+    if hasattr(estimator, "models_"):
+        likelihoods = [model.likelihood.plain for model in estimator.models_ for _ in range(model.n_outputs)]
+    else:  # a network: one likelihood for all its outputs
+        likelihoods = [estimator.likelihood_] * mean.shape[1]
     columns = [_bald(likelihood, mean[:, k], var[:, k]) for k, likelihood in enumerate(likelihoods)]
     return np.asarray(np.sum(columns, axis=0))
 

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-import dataclasses
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesvm.estimators._classifier import SelfTuningClassifier
-from bayesvm.estimators._machine import Machine
-from bayesvm.estimators._mode import find_mode
-from bayesvm.exceptions import ConvergenceWarning
+from bayesvm.estimators._arguments import (
+    Rule,
+    hyperprior,
+    kernel_candidates,
+    label_likelihood,
+    one_of,
+    search_options,
+    whole,
+)
+from bayesvm.estimators._classifier import BayesianClassifier
 from bayesvm.hyper import ByName, Flat, Hyperprior, RelevanceShares
-from bayesvm.inference import Inference, Variational, VariationalEvidence
+from bayesvm.inference import Variational
 from bayesvm.inference.factor_analysed import FactorAnalysed
 from bayesvm.inference.variational import SAME
-from bayesvm.kernels import Constant, Gaussian, Kernel
+from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.likelihoods import Classification, NormalizedHinge
-from bayesvm.typing import Indices, Matrix, Vector
+from bayesvm.likelihoods import NormalizedHinge
+from bayesvm.models.base import Candidates, TrainingData
+from bayesvm.models.candidates import OneKernel
+from bayesvm.models.variational import VariationalProcess
+from bayesvm.typing import Matrix
 
 #: Variance of the constant that stands for a flat prior on the bias; margins are of order one to ten.
 FLAT = 1e6
-#: Inner starts that are compared at the learnt hyperparameters if the loss is not convex.
-FINAL_STARTS = 5
 
 #: Hyperprior of length scales of single features; a feature whose relevance falls to a hundredth costs about one nat.
 SHARES = ByName({"*lengthscale[*": RelevanceShares(0.25)})
 
 
-class VariationalSVC(SelfTuningClassifier):
+class VariationalSVC(BayesianClassifier):
     r"""Classifier that adapts any number of kernel parameters by a smooth lower bound on the evidence (Seeger1999).
 
     The posterior of the latent function is approximated by the Gaussian nearest to it in the sense of Kullback and Leibler.
@@ -56,7 +61,7 @@ class VariationalSVC(SelfTuningClassifier):
         "mean": posterior mean, with probabilities averaged over the posterior. "mode": the mode with the adapted kernel, for "svc"
         the support vector machine with C = 1 and few support vectors; probabilities are then those at the mode. Read at
         prediction time, so it may be changed by ``set_params`` after fitting.
-    bias : bool
+    fit_intercept : bool
         Whether an unpenalised bias is added to the latent function (Seeger1999, footnote 3): in inference a constant of variance
         10^6, in the support vector machine a true bias. The default kernel then has no constant of its own.
     calibrate : {None, "auto", "loo"}
@@ -64,24 +69,24 @@ class VariationalSVC(SelfTuningClassifier):
     hyperprior : Hyperprior, "auto" or None
         Density of the hyperparameters. "auto": with ``ard=True``, :class:`~bayesvm.hyper.RelevanceShares` with concentration 1/4
         for the length scales of the features; flat otherwise. None: flat, as in the paper.
-    optimizer, n_starts, standardize, class_weight, class_prior, n_jobs, random_state, tol, max_iter, verbose
+    optimizer, n_starts, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol, max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
 
     Attributes
     ----------
     log_evidence_ : float
-        The bound at the optimum, summed over the machines: the log evidence is at least this large.
-    free_energy_terms_ : dict (a list, one per class, with more than two classes)
+        The bound at the optimum, summed over the outputs: the log evidence is at least this large.
+    free_energy_terms_ : tuple of dict, one per output
         Summands of the free energy, minus the bound: "loss", the expected loss; "mean", "spread" and "determinant", which together
         are the divergence of the Gaussian from the prior.
     multimodal_ : bool
         Whether, at the learnt hyperparameters, different inner starts ended at different optima of the Gaussian. The best one is kept.
-    inner_bounds_ : tuple of float (a list of them with more than two classes)
+    inner_bounds_ : tuple of tuples of float, one per output
         The bounds that were compared.
     support_, support_vectors_, dual_coef_, intercept_ : arrays
         Rows with a coefficient, those rows of X, the coefficients and biases, of the function that ``predict_with`` named when the
         machine was fitted. The mean rests on all rows; the mode of "svc" on the support vectors.
-    kernel_, likelihood_, relevance_, named_relevance_, classes_, converged_, history_, n_iter_, loo_proba_, calibration_
+    kernels_, likelihoods_, models_, relevance_, named_relevance_, classes_, converged_, history_, n_iter_, loo_proba_, calibration_
         As in :class:`~bayesvm.BayesianSVC`.
 
     Notes
@@ -103,8 +108,15 @@ class VariationalSVC(SelfTuningClassifier):
     True
     """
 
-    inference: ClassVar[str] = "variational"
-    posterior: ClassVar[None] = None
+    _rules: ClassVar[dict[str, Rule]] = {
+        "covariance": one_of("full", "factor"),
+        "rank": whole(0, None),
+        "predict_with": one_of("mean", "mode"),
+        "hyperprior": Rule(
+            lambda value: value in (None, "auto") or isinstance(value, Hyperprior),
+            "None, 'auto' or a bayesvm.hyper.Hyperprior",
+        ),
+    }
 
     def __init__(
         self,
@@ -115,9 +127,9 @@ class VariationalSVC(SelfTuningClassifier):
         covariance: str = "full",
         rank: int | None = None,
         predict_with: str = "mean",
-        bias: bool = False,
+        fit_intercept: bool = False,
         calibrate: str | None = None,
-        optimizer: str | None = "lbfgs",
+        optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = "auto",
         standardize: bool = True,
@@ -125,8 +137,8 @@ class VariationalSVC(SelfTuningClassifier):
         class_prior: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
-        tol: float = 3e-3,
-        max_iter: int = 500,
+        evidence_tol: float = 3e-3,
+        max_evaluations: int = 500,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -135,7 +147,7 @@ class VariationalSVC(SelfTuningClassifier):
         self.covariance = covariance
         self.rank = rank
         self.predict_with = predict_with
-        self.bias = bias
+        self.fit_intercept = fit_intercept
         self.calibrate = calibrate
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -145,111 +157,66 @@ class VariationalSVC(SelfTuningClassifier):
         self.class_prior = class_prior
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.tol = tol
-        self.max_iter = max_iter
+        self.evidence_tol = evidence_tol
+        self.max_evaluations = max_evaluations
         self.verbose = verbose
 
-    # -- from arguments to objects ------------------------------------------------------------------------------------
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
-        self._uses_mode()
-        if self.covariance not in ("full", "factor"):
-            raise ValueError(f"covariance: expected 'full' or 'factor', found {self.covariance!r}")
-        whole = isinstance(self.rank, int | np.integer) and not isinstance(self.rank, bool) and self.rank >= 0
+    def _spec(self, data: TrainingData) -> VariationalProcess:
         if self.covariance == "full" and self.rank is not None:
             raise ValueError(f"rank: expected None with covariance='full', found {self.rank!r}")
-        if self.covariance == "factor" and not whole:
-            raise ValueError(
-                f"rank: expected a number of factors, 0 or more, with covariance='factor', found {self.rank!r}"
-            )
+        if self.covariance == "factor" and self.rank is None:
+            raise ValueError("rank: expected a number of factors, 0 or more, with covariance='factor', found None")
+        likelihood = NormalizedHinge().fix("C") if self.likelihood == "svc" else label_likelihood(self.likelihood)
+        return VariationalProcess(
+            self._candidates(),
+            likelihood,
+            Variational() if self.covariance == "full" else FactorAnalysed(int(self.rank or 0)),
+            None,
+            self.calibrate,
+            bias_variance=FLAT if self.fit_intercept else 0.0,
+            by_mode=self._uses_mode(),
+            hyperprior=self._prior(),
+            options=search_options(self),
+        )
+
+    def _candidates(self) -> Candidates:
+        """Return the kernels, with a constant that stands for the intercept if there is one."""
+        if not self.fit_intercept:
+            return kernel_candidates(self, Gaussian() + Constant())
+        bias = Constant(FLAT).fix()
+        found = kernel_candidates(self, Gaussian() + bias)
+        if isinstance(found, OneKernel) and found.given:
+            return OneKernel(found.kernel + bias, given=True)
+        return found
+
+    def _prior(self) -> Hyperprior:
+        if isinstance(self.hyperprior, str):
+            return SHARES if self.ard else Flat()
+        return hyperprior(self)
 
     def _uses_mode(self) -> bool:
+        """Whether predictions come from the mode: read at prediction time."""
         if self.predict_with not in ("mean", "mode"):
             raise ValueError(f"predict_with: expected 'mean' or 'mode', found {self.predict_with!r}")
         return self.predict_with == "mode"
 
-    def _likelihood(self) -> Classification:
-        return NormalizedHinge().fix("C") if self.likelihood == "svc" else super()._likelihood()
-
-    def _prior(self) -> Hyperprior:
-        automatic = isinstance(self.hyperprior, str) and self.hyperprior == "auto"
-        if not automatic:
-            return super()._prior()
-        return SHARES if self.ard else Flat()
-
-    def _inference(self) -> Inference:
-        return Variational() if self.covariance == "full" else FactorAnalysed(int(self.rank or 0))
-
-    def _default_kernel(self, y: Vector) -> Kernel:
-        return Gaussian() + self._bias_kernel() if self.bias else super()._default_kernel(y)
-
-    def _kernel(self, y: Vector) -> Kernel:
-        kernel = super()._kernel(y)
-        return kernel if self.kernel is None or not self.bias else kernel + self._bias_kernel()
-
-    @staticmethod
-    def _bias_kernel() -> Kernel:
-        return Constant(FLAT).fix()
-
-    # -- fitting ------------------------------------------------------------------------------------------------------
-    def _refined(self, machine: Machine) -> Machine:
-        return super()._refined(_best_start(machine))
-
-    def _finish(self, machines: list[Machine], X: Any, rows: Indices) -> None:
-        super()._finish(machines, X, rows)
-        terms = [{name: -value for name, value in m.evidence.terms.items()} for m in self._machines]
-        bounds = [_bounds(m) for m in self._machines]
-        self.multimodal_ = any(max(values) - min(values) > SAME for values in bounds)
-        single = len(machines) == 1
-        self.free_energy_terms_, self.inner_bounds_ = (terms[0], bounds[0]) if single else (terms, bounds)
-        self._modes = [
-            find_mode(m, m.kernel.gram(m.objective.X), bias_variance=FLAT if self.bias else 0.0) for m in self._machines
-        ]
-        self.intercept_ = np.zeros(len(machines))
-        if self._uses_mode():
-            self._set_support([mode.machine for mode in self._modes], X, rows)
-            self.intercept_ = np.array([mode.bias for mode in self._modes])
-        trouble = sorted({mode.status.value for mode in self._modes if not mode.status.ok})
-        if trouble:
-            self.converged_ = False
-            warnings.warn(
-                f"{type(self).__name__}: the mode was not found: {'; '.join(trouble)}", ConvergenceWarning, stacklevel=4
-            )
+    @property
+    def multimodal_(self) -> bool:
+        """Whether different inner starts ended at different optima of the Gaussian."""
+        return any(max(bounds) - min(bounds) > SAME for bounds in self.inner_bounds_)
 
     # -- prediction ---------------------------------------------------------------------------------------------------
     def _log_odds(self, inputs: Inputs) -> Matrix:
         if not self._uses_mode():
             return super()._log_odds(inputs)
-        pairs = zip(self._machines, self._modes)
-        zero = np.zeros(len(inputs))
-        return np.column_stack([m.likelihood.plain.log_odds(mode.mean(inputs), zero) for m, mode in pairs])
+        return np.hstack([model.mode_log_odds(inputs) for model in self.models_])
 
     def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
         mean, var = super()._latent(X)
         if self._uses_mode():
             inputs = self._inputs(X)
-            mean = np.column_stack([mode.mean(inputs) for mode in self._modes])
+            mean = np.hstack([model.mode_mean(inputs) for model in self.models_])
         return mean, var
-
-
-def _best_start(machine: Machine) -> Machine:
-    """Return the machine with the best of several Gaussians at its hyperparameters, if there may be several."""
-    objective = machine.objective
-    if objective.likelihood.traits.convex or not isinstance(objective.inference, Variational):
-        return machine
-    several = dataclasses.replace(objective.inference, starts=FINAL_STARTS)
-    posterior, evidence = several.infer(machine.kernel.gram(objective.X), objective.y, machine.likelihood)
-    found = dataclasses.replace(evidence, bounds=(machine.evidence.value, *evidence.bounds))
-    if evidence.value <= machine.evidence.value + SAME:
-        own = {field.name: getattr(machine.evidence, field.name) for field in dataclasses.fields(machine.evidence)}
-        return dataclasses.replace(machine, evidence=VariationalEvidence(**{**own, "bounds": found.bounds}))
-    return dataclasses.replace(machine, posterior=posterior, evidence=found, inputs=objective.X.take(posterior.support))
-
-
-def _bounds(machine: Machine) -> tuple[float, ...]:
-    """Return the bounds that were compared."""
-    evidence = machine.evidence
-    return evidence.bounds if isinstance(evidence, VariationalEvidence) else (evidence.value,)
 
 
 __all__ = ["VariationalSVC"]

@@ -1,18 +1,14 @@
-"""Learning theta: the evidence objective, hyperpriors, and one maximiser for all estimators."""
+"""Learning theta: the evidence objective, hyperpriors, and one search for all estimators."""
 
-from bayesvm.hyper.ascent import ClimbStatus
-from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord, Tick
+from bayesvm.hyper.bfgs import SearchStatus
+from bayesvm.hyper.multistart import Maximizer, Maximum, SearchProgress, StartRecord
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
 from bayesvm.hyper.priors import ByName, Flat, Hyperprior, LogNormal, RelevanceGamma, RelevanceShares, thesis_prior
-from bayesvm.hyper.settle import maximize_evidence
-from bayesvm.hyper.shared import SharedObjective
+from bayesvm.hyper.search import maximize_evidence
 from bayesvm.hyper.starts import regression_starting_points, starting_points
-from bayesvm.hyper.thin import maximize_thinning
-from bayesvm.hyper.tie import maximize_untying
 
 __all__ = [
     "ByName",
-    "ClimbStatus",
     "Evaluation",
     "EvidenceObjective",
     "Flat",
@@ -22,12 +18,10 @@ __all__ = [
     "Maximum",
     "RelevanceGamma",
     "RelevanceShares",
-    "SharedObjective",
+    "SearchProgress",
+    "SearchStatus",
     "StartRecord",
-    "Tick",
     "maximize_evidence",
-    "maximize_thinning",
-    "maximize_untying",
     "regression_starting_points",
     "starting_points",
     "thesis_prior",

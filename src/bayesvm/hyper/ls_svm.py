@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
-from bayesvm.hyper.objective import OfKernel
+from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
+from bayesvm.hyper.objective import KernelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence
 from bayesvm.inference.ls_svm import Design, LevelTwo, Spectrum, joint_evidence, level3, relative_range
@@ -62,7 +62,7 @@ class JointEvaluation:
 
 
 @dataclasses.dataclass(frozen=True)
-class LevelsObjective(OfKernel):
+class LevelsObjective(KernelParameters):
     """Log evidence of level 3 plus log hyperprior, as a function of the logarithms of the kernel's parameters.
 
     Parameters

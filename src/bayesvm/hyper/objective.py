@@ -1,4 +1,4 @@
-r"""The evidence as a function of :math:`\theta`: the one object that maximisers, samplers and distributed runs share."""
+r"""The evidence as a function of :math:`\theta`: the one object that searches, samplers and distributed runs share."""
 
 from __future__ import annotations
 
@@ -29,43 +29,24 @@ class Evaluation:
         :math:`\ln P(D|\theta) + \ln P(\theta)`, up to a constant if the hyperprior is improper.
     gradient : array
         Its derivative.
-    posterior, evidence : Posterior, Evidence
-        The inference at this point.
+    posteriors : tuple of Posterior
+        The posterior of every output at this point.
+    evidence : Evidence
+        The evidence of all outputs together.
     """
 
     theta: Vector
     value: float
     gradient: Vector
-    posterior: Posterior
+    posteriors: tuple[Posterior, ...]
     evidence: Evidence
 
 
-@dataclasses.dataclass(frozen=True)
-class EvidenceObjective:
-    r"""Log evidence plus log hyperprior of :math:`\theta` = (kernel parameters, likelihood parameters), all logarithms.
-
-    Parameters
-    ----------
-    kernel, likelihood, inference : Kernel, Likelihood, Inference
-        The model; their current parameters are ``theta0``.
-    X : Inputs
-        Training inputs, with their cache of squared distances.
-    y : array, shape (n,)
-        Labels -1/+1 or targets.
-    prior : Hyperprior
-        Density of theta.
-    """
+class ModelParameters:
+    r"""An objective whose :math:`\theta` holds the parameters of its kernel, then those of its likelihood."""
 
     kernel: Kernel
     likelihood: Likelihood
-    inference: Inference
-    X: Inputs
-    y: Vector
-    prior: Hyperprior = dataclasses.field(default_factory=Flat)
-
-    def __sizeof__(self) -> int:
-        """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
-        return object.__sizeof__(self) + sys.getsizeof(self.X) + sys.getsizeof(self.y)
 
     @property
     def theta0(self) -> Vector:
@@ -90,35 +71,9 @@ class EvidenceObjective:
             raise ValueError(f"theta: expected {p + q} logarithms ({names}), found an array of shape {np.shape(theta)}")
         return self.kernel.with_theta(theta[:p]), self.likelihood.with_theta(theta[p:])
 
-    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
-        """Return value, gradient, posterior and evidence at ``theta``.
 
-        ``warm_start`` is the ``evidence.latent`` of an earlier evaluation; it changes the cost, not the result.
-        """
-        theta = np.asarray(theta, dtype=float)
-        kernel, likelihood = self.model(theta)
-        posterior, evidence = self.inference.infer(kernel.gram(self.X), self.y, likelihood, warm_start=warm_start)
-        inputs = self.X if evidence.rows.size == len(self.X) else self.X.take(evidence.rows)
-        gradient = np.concatenate([kernel.pullback(inputs, evidence.dK), evidence.dphi])
-        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
-        return Evaluation(theta, evidence.value + log_prior, gradient + prior_gradient, posterior, evidence)
-
-    def part(self, rows: Indices) -> Self:
-        """Return the objective of some of the samples."""
-        return dataclasses.replace(self, X=self.X.take(rows), y=self.y[rows], likelihood=self.likelihood.part(rows))
-
-    def gains(self, here: Evaluation, thetas: Sequence[Vector]) -> list[float]:
-        r"""Return by how much the evidence would change between ``here`` and each theta, to first order in the Gram matrix.
-
-        That is :math:`\langle \partial \ln Z / \partial K, K(\theta') - K(\theta) \rangle`, without an inference.
-        """
-        inputs = self.X.take(here.evidence.rows)
-        K = self.model(here.theta)[0].gram(inputs)
-        return [float(np.sum(here.evidence.dK * (self.model(theta)[0].gram(inputs) - K))) for theta in thetas]
-
-
-class OfKernel:
-    """Parameters of an objective that depends on those of its kernel alone."""
+class KernelParameters:
+    r"""An objective whose :math:`\theta` holds the parameters of its kernel alone."""
 
     kernel: Kernel
 
@@ -138,4 +93,103 @@ class OfKernel:
         return self.kernel.names
 
 
-__all__ = ["Evaluation", "EvidenceObjective", "OfKernel"]
+@dataclasses.dataclass(frozen=True)
+class EvidenceObjective(ModelParameters):
+    r"""Log evidence plus log hyperprior of :math:`\theta` = (kernel parameters, likelihood parameters), all logarithms.
+
+    Several outputs (columns of y) are independent given :math:`\theta`: their evidences multiply, the Gram matrix is
+    computed once, and the hyperprior counts once.
+
+    Parameters
+    ----------
+    kernel, likelihood, inference : Kernel, Likelihood, Inference
+        The model; their current parameters are ``theta0``.
+    X : Inputs
+        Training inputs, with their cache of squared distances.
+    y : array, shape (n,) or (n, q)
+        Labels -1/+1 or targets, one column per output.
+    prior : Hyperprior
+        Density of theta.
+    """
+
+    kernel: Kernel
+    likelihood: Likelihood
+    inference: Inference
+    X: Inputs
+    y: Matrix
+    prior: Hyperprior = dataclasses.field(default_factory=Flat)
+
+    def __sizeof__(self) -> int:
+        """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
+        return object.__sizeof__(self) + sys.getsizeof(self.X) + sys.getsizeof(self.y)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return len(self.X)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the inputs."""
+        return self.X.n_features
+
+    @property
+    def outputs(self) -> tuple[Vector, ...]:
+        """Targets of every output."""
+        return (self.y,) if self.y.ndim == 1 else tuple(np.ascontiguousarray(self.y.T))
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
+        """Return value, gradient, posteriors and evidence at ``theta``.
+
+        ``warm_start`` is the ``evidence.latent`` of an earlier evaluation; it changes the cost, not the result.
+        """
+        theta = np.asarray(theta, dtype=float)
+        kernel, likelihood = self.model(theta)
+        K, outputs = kernel.gram(self.X), self.outputs
+        posteriors, evidences = [], []
+        for k, y in enumerate(outputs):
+            start = warm_start if warm_start is None or len(outputs) == 1 else warm_start[k]
+            posterior, evidence = self.inference.infer(K, y, likelihood, warm_start=start)
+            posteriors.append(posterior)
+            evidences.append(evidence)
+        evidence = evidences[0] if len(evidences) == 1 else _total(evidences, len(self.X))
+        inputs = self.X if evidence.rows.size == len(self.X) else self.X.take(evidence.rows)
+        gradient = np.concatenate([kernel.pullback(inputs, evidence.dK), evidence.dphi])
+        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
+        return Evaluation(theta, evidence.value + log_prior, gradient + prior_gradient, tuple(posteriors), evidence)
+
+    def part(self, rows: Indices) -> Self:
+        """Return the objective of some of the samples."""
+        return dataclasses.replace(self, X=self.X.take(rows), y=self.y[rows], likelihood=self.likelihood.part(rows))
+
+    def gains(self, here: Evaluation, thetas: Sequence[Vector]) -> list[float]:
+        r"""Return the first-order changes of the log evidence between ``here`` and each theta, without an inference.
+
+        That is :math:`\langle \partial \ln Z / \partial K, K(\theta') - K(\theta) \rangle`.
+        """
+        inputs = self.X.take(here.evidence.rows)
+        K = self.model(here.theta)[0].gram(inputs)
+        return [float(np.sum(here.evidence.dK * (self.model(theta)[0].gram(inputs) - K))) for theta in thetas]
+
+
+def _total(evidences: list[Evidence], n: int) -> Evidence:
+    """Return the evidence of independent outputs with one Gram matrix of n rows.
+
+    ``latent`` holds the outputs' own along its first axis; ``status`` is that of the first output that did not converge.
+    """
+    dK = np.zeros((n, n))
+    for evidence in evidences:
+        dK[np.ix_(evidence.rows, evidence.rows)] += evidence.dK
+    return Evidence(
+        sum(e.value for e in evidences),
+        {name: sum(e.terms[name] for e in evidences) for name in evidences[0].terms},
+        np.arange(n),
+        dK,
+        np.sum([e.dphi for e in evidences], axis=0),
+        next((e.status for e in evidences if not e.status.ok), evidences[0].status),
+        np.stack([e.latent for e in evidences]),
+        sum(e.n_iter for e in evidences),
+    )
+
+
+__all__ = ["Evaluation", "EvidenceObjective", "KernelParameters", "ModelParameters"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from bayesvm.hyper.maximize import Tick
+from bayesvm.hyper.multistart import SearchProgress
 
 
 class ProgressBar:
-    """Counts evaluations and shows the best value; use it in a ``with`` statement, and call it with each tick.
+    """Counts evaluations and shows the best value; use it in a ``with`` statement, and call it with each progress.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class ProgressBar:
     ) -> None:
         self._bar.close()
 
-    def __call__(self, tick: Tick) -> None:
+    def __call__(self, progress: SearchProgress) -> None:
         """Count one evaluation."""
-        self._bar.set_postfix_str(f"start {tick.start + 1}, log evidence {tick.best:.4f}", refresh=False)
+        self._bar.set_postfix_str(f"start {progress.start + 1}, log evidence {progress.best:.4f}", refresh=False)
         self._bar.update()
 
 

@@ -1,4 +1,4 @@
-"""A fitted least-squares machine, and the ways to build one at a given kernel: complete, leading eigenpairs, landmarks."""
+"""Levels 1 and 2 of a least-squares machine at a given kernel: complete, by leading eigenpairs, or by landmarks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bayesvm.estimators._machine import BLOCK, Candidate
-from bayesvm.hyper.ls_svm import LevelsObjective
-from bayesvm.hyper.maximize import Maximum
 from bayesvm.inference.ls_svm import (
     Design,
     FeatureSums,
@@ -30,7 +27,7 @@ from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.linalg import cholesky
 from bayesvm.solvers.base import Status
-from bayesvm.typing import Indices, Matrix, Vector
+from bayesvm.typing import Indices, Matrix
 
 #: Entries of a Gram matrix that may be held; larger ones are computed again, block by block, for every product.
 HELD = 1 << 28
@@ -40,7 +37,7 @@ PART = 1 << 25
 
 @dataclasses.dataclass(frozen=True)
 class Approximation:
-    r"""What a machine leaves out, in numbers.
+    r"""What an approximation leaves out, in numbers.
 
     Attributes
     ----------
@@ -72,7 +69,7 @@ class Approximation:
 
 @dataclasses.dataclass(frozen=True)
 class Levels:
-    """The machine at one kernel: what levels 1 and 2 give, and the evidence of level 3.
+    """What levels 1 and 2 give at one kernel, and the evidence of level 3.
 
     Attributes
     ----------
@@ -101,61 +98,6 @@ class Levels:
     approximation: Approximation
 
 
-@dataclasses.dataclass(frozen=True)
-class LSMachine:
-    """Kernel, levels and search of one least-squares machine (with one or several outputs)."""
-
-    kernel: Kernel
-    levels: Levels
-    inputs: Inputs
-    objective: LevelsObjective
-    maximum: Maximum
-    candidates: tuple[Candidate, ...] = ()
-    curve: tuple[tuple[int, float], ...] = ()
-
-    @property
-    def theta(self) -> Vector:
-        """Where the objective was maximal."""
-        return self.maximum.theta
-
-    @property
-    def trouble(self) -> str:
-        """What did not converge, in words (empty if all did)."""
-        return "; ".join(s.value for s in (self.maximum.status, self.levels.status) if not s.ok)
-
-    def blocks(self, X: Inputs) -> Iterator[tuple[Indices, Matrix, Vector]]:
-        """Yield row numbers, cross Gram matrix and prior variances of parts of X."""
-        n, step = len(X), max(1, BLOCK // max(1, len(self.inputs)))
-        for start in range(0, n, step):
-            rows = np.arange(start, min(start + step, n))
-            part = X if rows.size == n else X.take(rows)
-            yield rows, self.kernel.gram(part, self.inputs), self.kernel.diag(part)
-
-    def latent(self, X: Inputs) -> tuple[Matrix, Vector]:
-        """Return means (n, q) and variances (n,) of the latent function at the rows of X (standardised)."""
-        predictor = self.levels.predictor
-        mean, var = np.empty((len(X), predictor.bias.size)), np.empty(len(X))
-        for rows, K_s, k_ss in self.blocks(X):
-            mean[rows], var[rows] = predictor.mean(K_s), predictor.var(K_s, k_ss)
-        return mean, var
-
-    def moments(self, X: Inputs, mixtures: Matrix) -> tuple[Matrix, Matrix]:
-        """Return means (n, q), and variances of the distances to mixtures of class centres, one column per mixture."""
-        predictor = self.levels.predictor
-        mean, spreads = np.empty((len(X), predictor.bias.size)), np.empty((len(X), mixtures.shape[1]))
-        for rows, K_s, k_ss in self.blocks(X):
-            mean[rows], spreads[rows] = predictor.mean(K_s), predictor.spreads(K_s, k_ss, mixtures)
-        return mean, spreads
-
-    def sample(self, X: Inputs, n_samples: int, rng: np.random.Generator) -> Matrix:
-        """Return joint draws of the latent function, shape (n, n_samples, q)."""
-        K_s, predictor = self.kernel.gram(X, self.inputs), self.levels.predictor
-        factor = cholesky(predictor.covariance(K_s, self.kernel.gram(X)), jitter=True, what="posterior covariance")
-        q = predictor.bias.size
-        noise = factor.lower() @ rng.standard_normal((len(X), n_samples * q))
-        return predictor.mean(K_s)[:, None, :] + noise.reshape(len(X), n_samples, q)
-
-
 class GramProduct:
     """Product of a kernel's Gram matrix with columns; the matrix is held if it is small enough."""
 
@@ -182,7 +124,7 @@ def parts(X: Inputs, width: int) -> Iterator[tuple[Indices, Inputs]]:
 
 
 def complete_levels(kernel: Kernel, X: Inputs, y: Matrix, design: Design, groups: Matrix) -> Levels:
-    """Return the machine with all eigenpairs."""
+    """Return the levels with all eigenpairs."""
     K = kernel.gram(X)
     spectrum = complete_spectrum(K, y, design)
     found = level2(spectrum)
@@ -197,7 +139,7 @@ def complete_levels(kernel: Kernel, X: Inputs, y: Matrix, design: Design, groups
 def leading_levels(
     kernel: Kernel, X: Inputs, y: Matrix, design: Design, groups: Matrix, k: int, rng: np.random.Generator
 ) -> Levels:
-    """Return the machine with the k leading eigenpairs, its coefficients by conjugate gradients."""
+    """Return the levels with the k leading eigenpairs, its coefficients by conjugate gradients."""
     product = GramProduct(kernel, X)
     v = design.counts
     trace = float(v @ kernel.diag(X))
@@ -227,7 +169,7 @@ def _relative(spectrum: Spectrum) -> float:
 
 
 def landmark_levels(kernel: Kernel, X: Inputs, y: Matrix, design: Design, groups: Matrix, landmarks: Indices) -> Levels:
-    r"""Return the machine in the features :math:`L^{-1} k(x)` of some of the rows (Nystrom), fitted to all rows."""
+    r"""Return the levels in the features :math:`L^{-1} k(x)` of some of the rows (Nystrom), fitted to all rows."""
     Z = X.take(landmarks)
     factor = cholesky(kernel.gram(Z), jitter=True, what="the Gram matrix of the landmarks")
     m, v = len(Z), design.counts
@@ -256,4 +198,4 @@ def landmark_levels(kernel: Kernel, X: Inputs, y: Matrix, design: Design, groups
     return Levels(landmarks, predictor, latent, found, log_evidence(spectrum, found), Status.CONVERGED, report)
 
 
-__all__ = ["Approximation", "LSMachine", "Levels", "complete_levels", "landmark_levels", "leading_levels", "parts"]
+__all__ = ["Approximation", "Levels", "complete_levels", "landmark_levels", "leading_levels", "parts"]

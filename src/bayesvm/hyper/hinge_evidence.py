@@ -16,10 +16,10 @@ from typing import Self
 
 import numpy as np
 
-from bayesvm.hyper.ascent import ClimbStatus
-from bayesvm.hyper.maximize import Maximizer, Maximum, StartRecord
+from bayesvm.hyper.bfgs import SearchStatus
+from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
-from bayesvm.hyper.tie import maximize_untying
+from bayesvm.hyper.search import maximize_evidence
 from bayesvm.inference.hinge import Normalizer, NormalizerEstimate, hinge_bounds, normalizer_path, planned
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
@@ -28,7 +28,7 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
-class NormalizedObjective(EvidenceObjective):
+class HingeObjective(EvidenceObjective):
     r"""Normalised log evidence plus log hyperprior of (kernel parameters, C).
 
     Parameters
@@ -51,7 +51,7 @@ class NormalizedObjective(EvidenceObjective):
         part = super().part(rows)
         if self.normalizer is None:
             return part
-        C, bound = hinge_bounds(part.y, part.likelihood)
+        C, bound = hinge_bounds(part.outputs[0], part.likelihood)
         return dataclasses.replace(
             part, normalizer=dataclasses.replace(self.normalizer, count=float(np.sum(bound) / C))
         )
@@ -72,7 +72,7 @@ class NormalizedObjective(EvidenceObjective):
         terms = {**naive.evidence.terms, "normalizer": -estimate.value}
         evidence = dataclasses.replace(naive.evidence, value=naive.evidence.value - estimate.value, terms=terms)
         gradient = naive.gradient - self._normalizer_gradient(theta, estimate)
-        return Evaluation(naive.theta, naive.value - estimate.value, gradient, naive.posterior, evidence)
+        return Evaluation(naive.theta, naive.value - estimate.value, gradient, naive.posteriors, evidence)
 
     def naive(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
         """Return the evaluation without the normaliser."""
@@ -88,7 +88,7 @@ class NormalizedObjective(EvidenceObjective):
         plan = None if self.normalizer is None else self.normalizer.annealing
         return 0 if plan is None else plan.paths * (1 + plan.moves * (plan.temperatures - 1))
 
-    def planned(self, theta: Vector, tol: float, *, final: bool = False) -> NormalizedObjective:
+    def planned(self, theta: Vector, tol: float, *, final: bool = False) -> HingeObjective:
         """Return the objective with as many draws as the tolerance (in nats) asks for at theta."""
         if self.normalizer is None or self.nodes is None:
             return self
@@ -98,7 +98,7 @@ class NormalizedObjective(EvidenceObjective):
 
 
 @dataclasses.dataclass(frozen=True)
-class ScaledObjective(NormalizedObjective):
+class FixedProductObjective(HingeObjective):
     r"""The same as a function of C alone, with the product of C and the kernel kept (Sollich1999 section 2, Figure 2).
 
     The support vector machine depends on that product only, so its solution stays: as a warm start it is recognised as optimal
@@ -133,11 +133,12 @@ class ScaledObjective(NormalizedObjective):
         theta = np.asarray(theta, dtype=float)
         kernel, likelihood = self.model(theta)
         K = kernel.gram(self.X)
-        posterior, evidence = self.inference.infer(K, self.y, likelihood, warm_start=warm_start)
+        (y,) = self.outputs
+        posterior, evidence = self.inference.infer(K, y, likelihood, warm_start=warm_start)
         rows = evidence.rows
         gradient = evidence.dphi - float(np.sum(evidence.dK * K[np.ix_(rows, rows)]))  # dK/dlnC = -K
         log_prior, prior_gradient = self.prior.log_density(theta, self.names)
-        return Evaluation(theta, evidence.value + log_prior, gradient + prior_gradient, posterior, evidence)
+        return Evaluation(theta, evidence.value + log_prior, gradient + prior_gradient, (posterior,), evidence)
 
     def _normalizer_gradient(self, theta: Vector, estimate: NormalizerEstimate) -> Vector:
         kernel, _ = self.model(theta)
@@ -191,7 +192,7 @@ class EvidenceCurve:
         return float(np.exp(middle + step * left / max(left - right, np.finfo(float).tiny)))
 
 
-def evidence_curve(objective: ScaledObjective, C: Vector, *, paths: int = 600) -> EvidenceCurve:
+def evidence_curve(objective: FixedProductObjective, C: Vector, *, paths: int = 600) -> EvidenceCurve:
     """Return the evidence on a grid of C; the machine is solved once, and one population of draws serves all C."""
     naive = np.empty_like(C)
     latent: Vector | None = None
@@ -202,7 +203,7 @@ def evidence_curve(objective: ScaledObjective, C: Vector, *, paths: int = 600) -
     return EvidenceCurve(np.asarray(C), naive, values, errors)
 
 
-def evidence_fall(objective: ScaledObjective, C: Vector, *, paths: int = 600) -> tuple[float, float]:
+def evidence_fall(objective: FixedProductObjective, C: Vector, *, paths: int = 600) -> tuple[float, float]:
     """Return by how much the evidence falls from the first to the last C of a grid, and the Monte Carlo error at the last.
 
     Only the normaliser needs the values in between, as steps of its population of draws.
@@ -213,7 +214,7 @@ def evidence_fall(objective: ScaledObjective, C: Vector, *, paths: int = 600) ->
     return float(first.value - values[0] - (last.value - values[-1])), float(errors[-1])
 
 
-def _normalizers(objective: ScaledObjective, C: Vector, paths: int) -> tuple[Vector, Vector]:
+def _normalizers(objective: FixedProductObjective, C: Vector, paths: int) -> tuple[Vector, Vector]:
     """Return the normaliser and its error on a grid of C, zeros if there is none."""
     if objective.normalizer is None or objective.nodes is None:
         return np.zeros_like(C), np.zeros_like(C)
@@ -225,7 +226,7 @@ def _normalizers(objective: ScaledObjective, C: Vector, paths: int) -> tuple[Vec
 DENSITY = 6.0
 
 
-def maximize_over_C(objective: ScaledObjective) -> Maximum:  # noqa: N802
+def maximize_over_C(objective: FixedProductObjective) -> Maximum:  # noqa: N802
     """Maximise over C alone, on a grid of its range."""
     began = time.perf_counter()
     low, high = objective.bounds[0]
@@ -233,40 +234,58 @@ def maximize_over_C(objective: ScaledObjective) -> Maximum:  # noqa: N802
     theta = np.log([curve.peak()])
     value = float(np.max(curve.log_evidence))
     seconds = time.perf_counter() - began
-    record = StartRecord(objective.theta0, theta, value, curve.C.size, ClimbStatus.CONVERGED, seconds)
-    return Maximum(theta, value, None, ClimbStatus.CONVERGED, (record,))
+    record = StartRecord(objective.theta0, theta, value, curve.C.size, SearchStatus.CONVERGED, seconds)
+    return Maximum(theta, value, None, SearchStatus.CONVERGED, (record,))
 
 
-#: Share of the accuracy asked of the normaliser below which, per parameter, guided paths leave no gain to be climbed for.
+@dataclasses.dataclass(frozen=True)
+class HingeMaximum(Maximum):
+    """A maximum with its objective, whose normaliser has as many draws as a final estimate asks for."""
+
+    objective: HingeObjective = dataclasses.field(kw_only=True)
+
+    @classmethod
+    def of(cls, objective: HingeObjective, maximum: Maximum) -> HingeMaximum:
+        """Return the maximum with its objective."""
+        m = maximum
+        return cls(m.theta, m.value, m.latent, m.status, m.history, objective=objective)
+
+    @property
+    def plain(self) -> Maximum:
+        """The maximum alone."""
+        return Maximum(self.theta, self.value, self.latent, self.status, self.history)
+
+
+#: Share of the accuracy asked of the normaliser that is the least gain per parameter worth a step on guided paths.
 BELOW_NOISE = 0.25
 #: Nats by which a maximum may sink under a better plan for the normaliser before the search counts as misled.
 MISLED = 2.0
 
 
 def maximize_normalized(
-    maximizer: Maximizer, objective: NormalizedObjective, starts: Sequence[Vector], tol: float
-) -> tuple[NormalizedObjective, Maximum]:
+    maximizer: Maximizer, objective: HingeObjective, starts: Sequence[Vector], tol: float
+) -> HingeMaximum:
     """Maximise with as many draws as ``tol`` nats ask for at the first start, and again if the end asks for more.
 
-    The second time begins at the end of the first, or at all starts if a better estimate shows that the first has gone astray.
-    Returns the objective with the draws for a final estimate, and the maximum.
+    The second time begins at the end of the first, or at all starts if a better estimate shows that the first was
+    misled.
     """
-    if isinstance(objective, ScaledObjective):
+    if isinstance(objective, FixedProductObjective):
         maximum = maximize_over_C(objective)
     else:
         objective = objective.planned(starts[0], tol)
-        maximum = maximize_untying(_as_fine(maximizer, objective, tol), objective, starts)
+        maximum = maximize_evidence(_as_fine(maximizer, objective, tol), objective, starts, subsample=False)
         finer = objective.planned(maximum.theta, tol)
         if finer.cost > objective.cost:
             objective, first = finer, maximum
             sunk = first.value - objective.evaluate(first.theta, first.latent).value
             begin = [first.theta] if sunk <= MISLED else [first.theta, *starts]
-            maximum = maximize_untying(_as_fine(maximizer, objective, tol), objective, begin)
+            maximum = maximize_evidence(_as_fine(maximizer, objective, tol), objective, begin, subsample=False)
             maximum = dataclasses.replace(maximum, history=first.history + maximum.history)
-    return objective.planned(maximum.theta, tol, final=True), maximum
+    return HingeMaximum.of(objective.planned(maximum.theta, tol, final=True), maximum)
 
 
-def _as_fine(maximizer: Maximizer, objective: NormalizedObjective, tol: float) -> Maximizer:
+def _as_fine(maximizer: Maximizer, objective: HingeObjective, tol: float) -> Maximizer:
     """Return the maximiser with a tolerance above the noise of guided paths; plain draws leave a smooth function, and all as it is."""
     if objective.normalizer is None or objective.normalizer.annealing.resample == 0.0:
         return maximizer
@@ -280,30 +299,30 @@ REFINEMENT = 20
 
 
 def maximize_through_part(
-    maximizer: Maximizer, objective: NormalizedObjective, starts: Sequence[Vector], rows: Indices, tol: float
-) -> tuple[NormalizedObjective, Maximum]:
-    """Maximise on some of the samples, from all starts for a while and from the best of them to the end, then on all samples.
+    maximizer: Maximizer, objective: HingeObjective, starts: Sequence[Vector], rows: Indices, tol: float
+) -> HingeMaximum:
+    """Maximise on some of the samples, then on all with a small budget.
 
-    The last step has a small budget.
+    On some of the samples all starts search for a while, and the best of them to the end.
     """
     part = objective.part(rows)
-    if np.unique(part.y).size < 2:
+    if np.unique(part.outputs[0]).size < 2:
         return maximize_normalized(maximizer, objective, starts, tol)
     brief = dataclasses.replace(maximizer, max_evaluations=min(EXPLORATION, maximizer.max_evaluations))
-    _, explored = maximize_normalized(brief, part, starts, 2.0 * tol)
-    _, settled = maximize_normalized(maximizer, part, [explored.theta], 2.0 * tol)
+    explored = maximize_normalized(brief, part, starts, 2.0 * tol)
+    settled = maximize_normalized(maximizer, part, [explored.theta], 2.0 * tol)
     short = dataclasses.replace(maximizer, max_evaluations=min(REFINEMENT, maximizer.max_evaluations))
-    objective, maximum = maximize_normalized(short, objective, [settled.theta], tol)
-    capped = maximum.status is ClimbStatus.LIMIT and short.max_evaluations < maximizer.max_evaluations
+    maximum = maximize_normalized(short, objective, [settled.theta], tol)
+    capped = maximum.status is SearchStatus.LIMIT and short.max_evaluations < maximizer.max_evaluations
     status = settled.status if capped else maximum.status
     history = explored.history + settled.history + maximum.history
-    return objective, dataclasses.replace(maximum, status=status, history=history)
+    return dataclasses.replace(maximum, status=status, history=history)
 
 
 __all__ = [
     "EvidenceCurve",
-    "NormalizedObjective",
-    "ScaledObjective",
+    "FixedProductObjective",
+    "HingeObjective",
     "evidence_curve",
     "evidence_fall",
     "maximize_normalized",

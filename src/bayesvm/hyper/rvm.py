@@ -19,7 +19,7 @@ import dataclasses
 import numpy as np
 from scipy.special import gammaln
 
-from bayesvm.hyper.objective import OfKernel
+from bayesvm.hyper.objective import KernelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence
 from bayesvm.inference.rvm import Relevance, RelevanceStart, SequentialRelevance
@@ -49,7 +49,7 @@ class RelevanceEvaluation:
 
 
 @dataclasses.dataclass(frozen=True)
-class RelevanceObjective(OfKernel):
+class RelevanceObjective(KernelParameters):
     """Log evidence of a relevance vector machine plus log hyperprior, as a function of the kernel's parameters.
 
     Parameters

@@ -1,0 +1,208 @@
+"""Constructor arguments: one table of what each may be, and the objects that the common ones stand for."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from bayesvm.hyper import Flat, Hyperprior, Maximizer
+from bayesvm.inference import EP, Inference
+from bayesvm.inference.names import PREDICTIVE_EP
+from bayesvm.kernels import Kernel, from_sklearn
+from bayesvm.likelihoods import Classification, Regression
+from bayesvm.likelihoods import from_name as likelihood_from_name
+from bayesvm.models.base import Candidates, SearchOptions, TrainingData
+from bayesvm.models.candidates import GrowingKernel, OneKernel
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """What an argument may be: a test, and the same in words."""
+
+    accepts: Callable[[Any], bool]
+    expected: str
+
+
+def whole(least: int, *also: Any) -> Rule:
+    """Return the rule of an integer of at least ``least``, or one of some other values."""
+    words = "".join(f"{value!r} or " for value in also)
+    return Rule(
+        lambda value: _among(value, also) or (is_whole(value) and value >= least),
+        f"{words}an integer of at least {least}",
+    )
+
+
+def real(
+    above: float = -np.inf, *also: Any, least: float = -np.inf, most: float = np.inf, what: str = "number"
+) -> Rule:
+    """Return the rule of a finite number above, of at least or at most some value, or one of some other values."""
+    words = "".join(f"{value!r} or " for value in also)
+    limits = [f"above {above:g}"] if above > -np.inf else [f"of at least {least:g}"] if least > -np.inf else []
+    limits += [f"at most {most:g}"] if most < np.inf else []
+    positive = above == 0.0 and most == np.inf
+    text = f"a positive {what}" if positive else f"a {what} {' and '.join(limits)}".rstrip()
+    return Rule(
+        lambda value: _among(value, also) or (is_real(value) and above < value and least <= value <= most),
+        words + text,
+    )
+
+
+def one_of(*values: Any) -> Rule:
+    """Return the rule of one of some values."""
+    listed = [repr(value) for value in values]
+    text = " or ".join([", ".join(listed[:-1]), listed[-1]]) if len(listed) > 1 else listed[0]
+    return Rule(lambda value: _among(value, values), text)
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is an integer (and not a truth value)."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def is_real(value: object) -> bool:
+    """Whether a value is a finite number (and not a truth value)."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+
+
+def _among(value: Any, values: tuple[Any, ...]) -> bool:
+    return any(value is other or (isinstance(value, str) and value == other) for other in values)
+
+
+#: Arguments that mean the same in all estimators that have them.
+COMMON: Mapping[str, Rule] = {
+    "optimizer": one_of("bfgs", None),
+    "n_starts": whole(1),
+    "max_evaluations": whole(1),
+    "evidence_tol": real(0.0, what="number of nats"),
+    "hyperprior": Rule(
+        lambda value: value is None or isinstance(value, Hyperprior), "None or a bayesvm.hyper.Hyperprior"
+    ),
+    "calibrate": one_of("auto", "loo", None),
+    "max_iter": whole(1),
+    "tol": real(0.0, None),
+    "cache_size": real(0.0),
+    "C": real(0.0),
+    "n_draws": whole(2),
+}
+
+
+def check_arguments(estimator: Any, own: Mapping[str, Rule] | None = None) -> None:
+    """Refuse constructor arguments out of range, each with what was expected and what was found.
+
+    ``own`` holds the rules of arguments that only this estimator has, or that mean something else in it.
+    """
+    rules = {**COMMON, **(own or {})}
+    for name, value in estimator.get_params(deep=False).items():
+        if name in rules and not rules[name].accepts(value):
+            raise ValueError(f"{name}: expected {rules[name].expected}, found {value!r}")
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a Generator for anything that scikit-learn takes as ``random_state``."""
+    if random_state is None or isinstance(random_state, int | np.integer | np.random.Generator):
+        return np.random.default_rng(random_state)
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
+
+
+def search_options(estimator: Any) -> SearchOptions:
+    """Return how the estimator searches for its hyperparameters."""
+    maximizer = Maximizer(
+        tol=float(estimator.evidence_tol),
+        max_evaluations=int(estimator.max_evaluations),
+        n_jobs=estimator.n_jobs,
+    )
+    seed = estimator.random_state
+    plain = seed is None or isinstance(seed, int | np.integer | np.random.Generator)
+    return SearchOptions(
+        estimator.optimizer is not None, int(estimator.n_starts), maximizer, seed if plain else generator(seed)
+    )
+
+
+def hyperprior(estimator: Any) -> Hyperprior:
+    """Return the density of theta that the estimator was given, flat if none."""
+    return Flat() if estimator.hyperprior is None else estimator.hyperprior
+
+
+def as_kernel(value: Any) -> Kernel:
+    """Return a kernel of this library, or say what was expected."""
+    if isinstance(value, Kernel):
+        return value
+    if hasattr(value, "clone_with_theta"):
+        return from_sklearn(value)
+    raise ValueError(
+        f"kernel: expected None, 'auto', a bayesvm kernel or a scikit-learn Gaussian process kernel, found {value!r}"
+    )
+
+
+def kernel_candidates(estimator: Any, default: Kernel, *, auto: bool = True) -> Candidates:
+    """Return the kernels that the arguments ``kernel`` and ``ard`` of an estimator ask for."""
+    if isinstance(estimator.kernel, str) and estimator.kernel == "auto" and auto:
+        if estimator.optimizer is None:
+            raise ValueError("kernel: expected an object or None with optimizer=None, found 'auto'")
+        return GrowingKernel(default)
+    given = estimator.kernel is not None
+    kernel = as_kernel(estimator.kernel) if given else default
+    return OneKernel(kernel.with_ard() if estimator.ard else kernel, given)
+
+
+def label_likelihood(value: Any) -> Classification:
+    """Return the likelihood of labels that a name or an object stands for."""
+    likelihood = likelihood_from_name(value) if isinstance(value, str) else value
+    if not isinstance(likelihood, Classification) or not likelihood.traits.normalized:
+        raise ValueError(
+            "likelihood: expected 'trigonometric', 'raised-cosine', 'logistic', 'probit' or an object for two classes "
+            f"that is a normalised probability, found {value!r}"
+        )
+    return likelihood
+
+
+def noise_likelihood(value: Any) -> Regression:
+    """Return the noise model that a name or an object stands for."""
+    likelihood = likelihood_from_name(value) if isinstance(value, str) else value
+    if not isinstance(likelihood, Regression):
+        raise ValueError(
+            "likelihood: expected 'soft-insensitive', 'smooth-insensitive', 'huber', 'laplace', 'epsilon-insensitive', "
+            f"'gaussian-noise' or an object for real targets, found {value!r}"
+        )
+    return likelihood
+
+
+def in_units(likelihood: Regression, data: TrainingData, *, given: bool) -> Regression:
+    """Return a noise model in the units used inside.
+
+    One that was ``given`` as an object is in the user's units, one by name in units of the standard deviation of the
+    targets.
+    """
+    return likelihood.rescaled(1.0 / float(data.scale[0]) if given else data.spread)
+
+
+def predictive_posterior(posterior: Any, name: Any, inference: Inference) -> EP | None:
+    """Return the method of the predictions, None if it is that of the evidence."""
+    if posterior not in (None, "ep") and posterior != name:
+        raise ValueError(f"posterior: expected None, 'ep' or the method of inference, {name!r}, found {posterior!r}")
+    return PREDICTIVE_EP if posterior == "ep" and not isinstance(inference, EP) else None
+
+
+__all__ = [
+    "Rule",
+    "as_kernel",
+    "check_arguments",
+    "generator",
+    "hyperprior",
+    "in_units",
+    "is_real",
+    "is_whole",
+    "kernel_candidates",
+    "label_likelihood",
+    "noise_likelihood",
+    "one_of",
+    "predictive_posterior",
+    "real",
+    "search_options",
+    "whole",
+]

@@ -1,0 +1,70 @@
+r"""The search for the hyperparameters, from starts to the maximum of the evidence, top to bottom.
+
+1. *Ties.* With one length scale per feature, starts with one common length scale search with the features tied.
+2. *Subsample.* With many rows and few hyperparameters the starts search on some of the rows
+   (:mod:`bayesvm.hyper.subsample`).
+3. *Surrogate and multistart.* All starts search together by BFGS (:mod:`bayesvm.hyper.multistart`), first on smooth
+   surrogates of an evidence that jumps, then on the evidence itself (:mod:`bayesvm.hyper.surrogate`).
+4. *All rows.* The best end goes on with more rows, up to all of them.
+5. *ARD search.* The features are set free at the best end; features that were switched off on the way are tried once
+   more, and those that turn out weak are switched off (:mod:`bayesvm.hyper.ard_search`). Nothing can be lost: the tied
+   optimum is a point of the larger space, and the value only rises from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from bayesvm.hyper.ard_search import switch_off, switch_on, tied, untied, untied_record
+from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
+from bayesvm.hyper.objective import EvidenceObjective
+from bayesvm.hyper.subsample import maximize_on_more_rows, subsamples
+from bayesvm.hyper.surrogate import maximize_through_surrogates
+from bayesvm.typing import Vector
+
+
+def maximize_evidence(
+    maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector], *, subsample: bool = True
+) -> Maximum:
+    """Maximise the evidence from the given starts.
+
+    Parameters
+    ----------
+    maximizer : Maximizer
+        Options of the searches.
+    objective : EvidenceObjective
+        What is maximised.
+    starts : sequence of arrays
+        Each a theta of the kernel (followed by that of the likelihood), or of the kernel with its features tied. A
+        single start searches as it is, with no ARD search after it.
+    subsample : bool
+        Whether the search may begin on some of the rows.
+    """
+    common = tied(objective)
+    has_ties = len(starts) > 1 and common.theta0.size < objective.theta0.size
+    begun = [start for start in starts if not has_ties or start.size == common.theta0.size]
+    own = [start for start in starts if has_ties and start.size == objective.theta0.size]
+    records: tuple[StartRecord, ...] = ()
+    if begun:
+        first = common if has_ties else objective
+        smallest, *larger = subsamples(first) if subsample else [first]
+        maximum, rows = maximize_through_surrogates(maximizer, smallest, begun), smallest.n_rows
+        for part in larger:
+            maximum = maximize_on_more_rows(maximizer, part, maximum, rows / part.n_rows)
+            rows = part.n_rows
+        if not has_ties:
+            return maximum
+        records = tuple(untied_record(objective, common.kernel, record) for record in maximum.history)
+        theta = untied(objective, common.kernel, maximum.theta)
+        if maximum.interrupted:
+            return dataclasses.replace(maximum, theta=theta, history=records)
+        own.append(theta)
+    maximum = maximize_through_surrogates(maximizer, objective, own)
+    for step in (switch_on, switch_off):
+        if not maximum.interrupted:
+            maximum = step(maximizer, objective, maximum)
+    return dataclasses.replace(maximum, history=records + maximum.history)
+
+
+__all__ = ["maximize_evidence"]

@@ -1,0 +1,284 @@
+"""What is fitted, to what, and what comes out: the specification, the training data, the fitted model (contract page).
+
+An estimator turns its constructor arguments into a :class:`ModelSpec` and its arguments of ``fit`` into
+:class:`TrainingData`; :func:`bayesvm.models.fit.fit_model` turns the two into a :class:`FittedModel`. A model has one
+or several latent functions (*outputs*) with common hyperparameters: the targets of a regression, or one class against
+the rest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from bayesvm.hyper import Flat, Hyperprior, Maximizer, Maximum, SearchProgress
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.models.scaling import Standardizer, weighted_moments
+from bayesvm.typing import Indices, Matrix, Vector
+
+#: Entries of the cross Gram matrix that prediction holds at a time.
+BLOCK = 1 << 22
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingData:
+    """Rows in use, in the units used inside.
+
+    Attributes
+    ----------
+    X : Inputs
+        Standardised inputs.
+    y : array, shape (n, q)
+        Labels -1/+1 or standardised targets, one column per output.
+    weights : array, shape (n,), or None
+        Positive weights; None if all are one.
+    distance : float
+        Typical distance of two rows of X: the root of twice the summed variance of the features.
+    names : list of str or None
+        Names of the features.
+    codes : array of int, shape (n,), or None
+        Class numbers, where y was made from them.
+    spread : float
+        Standard deviation of the targets in y.
+    scale : array, shape (q,)
+        Standard deviation of the targets in the user's units, by which y was divided.
+    standardizer : Standardizer or None
+        The map from the user's units to those of X, None if there is none.
+    """
+
+    X: Inputs
+    y: Matrix
+    weights: Vector | None = None
+    distance: float = 1.0
+    names: list[str] | None = None
+    codes: Indices | None = None
+    spread: float = 1.0
+    scale: Vector = dataclasses.field(default_factory=lambda: np.ones(1))
+    standardizer: Standardizer | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.X.n_features
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return self.y.shape[1]
+
+    @property
+    def targets(self) -> Matrix:
+        """The targets as an objective takes them: a vector if there is one output."""
+        return np.ascontiguousarray(self.y[:, 0]) if self.n_outputs == 1 else self.y
+
+    @property
+    def counts(self) -> Vector:
+        """Weights of the rows, ones if none were given."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights
+
+    def output(self, k: int) -> Self:
+        """Return the data of one output alone."""
+        return dataclasses.replace(self, y=self.y[:, [k]], scale=self.scale[[k]])
+
+
+def typical_distance(X: Inputs, weights: Vector | None) -> float:
+    """Return the root mean square distance of two rows, 1.0 if all are equal."""
+    spread = float(np.sum(weighted_moments(X.X, weights)[1]))
+    return float(np.sqrt(2.0 * spread)) if spread > 0.0 else 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A kernel that was tried: its form, its log evidence, whether it was kept, and the output it was tried for."""
+
+    kernel: str
+    log_evidence: float
+    kept: bool
+    output: int = 0
+
+
+class FittedModel(Protocol):
+    """What every fitted model offers, whatever method fitted it. Inputs are standardised."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel with its learnt parameters."""
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """The likelihood with its learnt parameters, without weights."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of latent functions."""
+
+    @property
+    def log_evidence(self) -> float:
+        """Log evidence of the training data, hyperprior left out."""
+
+    @property
+    def objective(self) -> Any:
+        """The evidence as a function of theta (None where it was not kept)."""
+
+    @property
+    def maximum(self) -> Maximum:
+        """How theta was found."""
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The kernels that were compared, if there was a choice."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What did not converge, in words; empty if everything did."""
+
+    @property
+    def support(self) -> Indices:
+        """Training rows with a coefficient that is not zero in some output."""
+
+    @property
+    def coefficients(self) -> Matrix:
+        """Their coefficients, one row per output."""
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """Further fitted attributes that belong to this kind of model, by name without the final underscore."""
+
+    def mean(self, X: Inputs) -> Matrix:
+        """Return the means of the latent functions at the rows of X, one column per output."""
+
+    def latent(self, X: Inputs) -> tuple[Matrix, Matrix]:
+        """Return means and variances of the latent functions at the rows of X, one column per output."""
+
+    def sample(self, X: Inputs, n_draws: int, rng: np.random.Generator) -> Matrix:
+        """Return joint draws of the latent functions at the rows of X, shape (n, n_draws, q)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchOptions:
+    """How theta is searched for.
+
+    Parameters
+    ----------
+    optimize : bool
+        Whether theta is learnt, or the first start kept.
+    n_starts : int
+        Number of starts.
+    maximizer : Maximizer
+        Tolerance, number of evaluations, parallel starts, callback.
+    random_state : int, Generator or None
+        Seed of what is drawn.
+    """
+
+    optimize: bool = True
+    n_starts: int = 4
+    maximizer: Maximizer = dataclasses.field(default_factory=Maximizer)
+    random_state: int | np.random.Generator | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether several starts search together."""
+        return self.optimize and self.n_starts > 1
+
+    def rng(self) -> np.random.Generator:
+        """Return a generator with this seed."""
+        return np.random.default_rng(self.random_state)
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelCandidate:
+    """A kernel to try.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Not yet bound to data.
+    name : str
+        Its name in the list of candidates; empty: its own form.
+    starts : sequence of arrays
+        Starts of theta that are known.
+    given : bool
+        Whether its own parameters (with those of the likelihood) are the first start.
+    n_starts : int
+        How many starts there shall be.
+    """
+
+    kernel: Kernel
+    name: str = ""
+    starts: Sequence[Vector] = ()
+    given: bool = False
+    n_starts: int = 1
+
+
+#: Yields kernels one after the other; it may look at the models of those it yielded before.
+Candidates = Callable[["ModelSpec", TrainingData, Sequence[FittedModel]], Iterator[KernelCandidate]]
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelSpec(ABC):
+    """What is to be fitted: kernel, hyperprior and search options; subclasses add what their kind of model needs.
+
+    Parameters
+    ----------
+    candidates : callable
+        Yields the kernels to try; see :mod:`bayesvm.models.candidates`.
+    hyperprior : Hyperprior
+        Density of theta.
+    options : SearchOptions
+        How theta is searched for.
+    shared : bool
+        Whether several outputs have common hyperparameters, and are fitted as one model.
+    """
+
+    #: Maximises an objective of this kind: ``search(maximizer, objective, starts)``.
+    search: ClassVar[Callable[[Maximizer, Any, Sequence[Vector]], Maximum]]
+
+    candidates: Candidates
+    hyperprior: Hyperprior = dataclasses.field(default_factory=Flat, kw_only=True)
+    options: SearchOptions = dataclasses.field(default_factory=SearchOptions, kw_only=True)
+    shared: bool = dataclasses.field(default=False, kw_only=True)
+
+    def watched(self, callback: Callable[[SearchProgress], None] | None) -> Self:
+        """Return the specification with a callback that is told about every evaluation."""
+        maximizer = dataclasses.replace(self.options.maximizer, callback=callback)
+        return dataclasses.replace(self, options=dataclasses.replace(self.options, maximizer=maximizer))
+
+    @abstractmethod
+    def objective(self, kernel: Kernel, data: TrainingData) -> Any:
+        """Return the evidence as a function of theta."""
+
+    @abstractmethod
+    def starts(self, kernel: Kernel, data: TrainingData, missing: int) -> list[Vector]:
+        """Return starts of theta that suit the data, about as many as are missing (at least as many)."""
+
+    @abstractmethod
+    def model(self, objective: Any, maximum: Maximum, data: TrainingData) -> FittedModel:
+        """Return the model at the maximum."""
+
+    def finish(self, model: FittedModel, data: TrainingData) -> FittedModel:
+        """Return the model of the chosen kernel as predictions use it."""
+        return model
+
+
+__all__ = [
+    "BLOCK",
+    "Candidate",
+    "Candidates",
+    "FittedModel",
+    "KernelCandidate",
+    "ModelSpec",
+    "SearchOptions",
+    "TrainingData",
+    "typical_distance",
+]

@@ -1,0 +1,97 @@
+"""From a specification and data to a fitted model: the one place where everything is fitted."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import joblib
+import numpy as np
+
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.hyper import Maximum
+from bayesvm.models.base import Candidate, FittedModel, KernelCandidate, ModelSpec, TrainingData
+from bayesvm.typing import Vector
+
+logger = logging.getLogger(__name__)
+
+
+def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
+    """Fit the specified model: for every candidate kernel search theta, then keep the one with the highest evidence.
+
+    Parameters
+    ----------
+    spec : ModelSpec
+        What is fitted.
+    data : TrainingData
+        To what.
+
+    Returns
+    -------
+    model : FittedModel
+        With ``candidates`` if there were several.
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If the evidence could be computed for none of the kernels.
+    """
+    tried: list[FittedModel] = []
+    names: list[str] = []
+    failures: list[tuple[str, NotPositiveDefiniteError]] = []
+    for candidate in spec.candidates(spec, data, tried):
+        try:
+            objective = spec.objective(candidate.kernel.bind(data.n_features, data.names), data)
+            starts = starting_thetas(spec, objective, candidate, data)
+            if spec.options.optimize and objective.theta0.size:
+                maximum = spec.search(spec.options.maximizer, objective, starts)
+            else:
+                first = objective.evaluate(starts[0])
+                maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
+            tried.append(spec.model(objective, maximum, data))
+            names.append(candidate.name or repr(tried[-1].kernel))
+        except NotPositiveDefiniteError as error:
+            logger.warning("kernel %r is left out: %s", candidate.kernel, error)
+            failures.append((candidate.name or repr(candidate.kernel), error))
+    if not tried:
+        raise failures[0][1]
+    best = max(tried, key=lambda model: model.maximum.value)
+    return spec.finish(_with_candidates(best, tried, names, [name for name, _ in failures]), data)
+
+
+def fit_outputs(
+    make_spec: Callable[[TrainingData], ModelSpec], data: TrainingData, n_jobs: int | None
+) -> tuple[FittedModel, ...]:
+    """Fit one model per output, each with hyperparameters of its own, several at the same time."""
+    parts = [data.output(k) for k in range(data.n_outputs)]
+    specs = [_one_job(make_spec(part)) for part in parts]
+    pool = joblib.Parallel(n_jobs=n_jobs, prefer="threads")
+    return tuple(pool(joblib.delayed(fit_model)(spec, part) for spec, part in zip(specs, parts, strict=True)))
+
+
+def _one_job(spec: ModelSpec) -> ModelSpec:
+    """Return the specification with starts that search one after the other."""
+    options = spec.options
+    single = dataclasses.replace(options, maximizer=dataclasses.replace(options.maximizer, n_jobs=1))
+    return dataclasses.replace(spec, options=single)
+
+
+def _with_candidates(best: Any, tried: list[FittedModel], names: list[str], failed: list[str]) -> Any:
+    """Return the best model with the list of all that were tried (empty if there was no choice)."""
+    if len(tried) + len(failed) == 1:
+        return best
+    rows = [Candidate(name, m.maximum.value, m is best) for name, m in zip(names, tried, strict=True)]
+    rows += [Candidate(name, -np.inf, False) for name in failed]
+    return dataclasses.replace(best, candidates=tuple(rows))
+
+
+def starting_thetas(spec: ModelSpec, objective: Any, candidate: KernelCandidate, data: TrainingData) -> list[Vector]:
+    """Return the known starts of a candidate and as many of the library's as are missing."""
+    known = [*([objective.theta0] if candidate.given else []), *candidate.starts][: candidate.n_starts]
+    missing = candidate.n_starts - len(known)
+    return known + spec.starts(objective.kernel, data, missing) if missing else known
+
+
+__all__ = ["fit_model", "fit_outputs", "starting_thetas"]
