@@ -34,7 +34,7 @@ _NAMES = {
     "check_gradient": "bayesvm.testing",
     "compare": "bayesvm.comparison",
     "load": "bayesvm.persistence",
-    "sample_prior": "bayesvm.plots.sollich",
+    "sample_prior": "bayesvm.models.prior_draws",
     "save": "bayesvm.persistence",
     "suggest": "bayesvm.estimators.suggest",
 }
@@ -46,6 +46,7 @@ _MODULES = (
     "inference",
     "kernels",
     "likelihoods",
+    "models",
     "onnx_export",
     "persistence",
     "plots",

@@ -18,9 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from bayesvm import BayesianSVC
 from bayesvm.cli.console import Reporter
 from bayesvm.datasets import make_ripley
-from bayesvm.estimators import BayesianSVC
 from bayesvm.persistence import save
 from bayesvm.report import collect_facts, measure, write_report
 from bayesvm.report.facts import as_plain

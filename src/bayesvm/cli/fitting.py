@@ -16,7 +16,7 @@ from bayesvm.cli.exit_codes import ExitCode, UsageError
 from bayesvm.cli.kernel_expression import parse_kernel
 from bayesvm.cli.methods import Method, method_of, task_of
 from bayesvm.cli.target import Task, find_column, guess_task, target_values, weight_values
-from bayesvm.hyper import ClimbStatus
+from bayesvm.hyper import SearchStatus
 from bayesvm.persistence import save
 from bayesvm.report import collect_facts, write_report
 from bayesvm.tables import Table, TableEncoder, read_table
@@ -113,16 +113,13 @@ def fit_pipeline(training: Training, machine: Any) -> Pipeline:
 
 
 def histories(machine: Any) -> list[Any]:
-    """Return the records of all starts of all machines."""
-    history = getattr(machine, "history_", None) or ()
-    if history and not hasattr(history[0], "value"):
-        return [record for one in history for record in one]
-    return list(history)
+    """Return the records of all starts."""
+    return list(getattr(machine, "history_", ()))
 
 
 def exit_code(machine: Any) -> ExitCode:
     """Return how a fit ended."""
-    if any(record.status is ClimbStatus.INTERRUPTED for record in histories(machine)):
+    if any(record.status is SearchStatus.INTERRUPTED for record in histories(machine)):
         return ExitCode.INTERRUPTED
     return ExitCode.FINE if getattr(machine, "converged_", True) else ExitCode.NOT_CONVERGED
 

@@ -17,12 +17,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.multiclass import type_of_target
 
 from bayesvm.comparison.table import Comparison, Row
-from bayesvm.estimators._machine import Machine
-from bayesvm.estimators._self_tuning import SelfTuning
 from bayesvm.estimators.bayesian_svc import BayesianSVC
 from bayesvm.estimators.bayesian_svr import BayesianSVR
 from bayesvm.inference import EP, Laplace
 from bayesvm.kernels.base import Kernel
+from bayesvm.models import GaussianProcessModel
 from bayesvm.typing import Vector
 
 #: Nats per point by which Laplace's evidence and that of expectation propagation may differ.
@@ -108,23 +107,23 @@ def _evidence(model: Any, n: int) -> tuple[float, bool, tuple[str, ...]]:
     value = float(getattr(model, "log_evidence_", np.nan))
     if not np.isfinite(value):
         return np.nan, False, ("it has no evidence; judge it by its predictions",)
-    machines: Sequence[Any] = getattr(model, "_machines", ())
-    if not isinstance(model, SelfTuning) or not machines or not all(isinstance(m, Machine) for m in machines):
+    models: Sequence[Any] = getattr(model, "models_", ())
+    if not models or not all(isinstance(m, GaussianProcessModel) for m in models):
         return value, False, ("its evidence is not the probability of the given targets: no Bayes factor",)
     if getattr(model, "class_weight", None) is not None:
         return value, False, ("with class weights the evidence is not a probability of the targets: no Bayes factor",)
-    if not all(m.likelihood.traits.normalized for m in machines):
+    if not all(m.likelihood.traits.normalized for m in models):
         return value, False, ("its likelihood is not normalised: no Bayes factor",)
-    return value, True, _trust(machines, n)
+    return value, True, _trust(models, n)
 
 
-def _trust(machines: Sequence[Machine], n: int) -> tuple[str, ...]:
+def _trust(models: Sequence[GaussianProcessModel], n: int) -> tuple[str, ...]:
     """Return a note if Laplace's evidence is far from that of expectation propagation."""
-    laplace = [m for m in machines if isinstance(m.objective.inference, Laplace)]
+    laplace = [m for m in models if isinstance(m.objective.inference, Laplace)]
     if not laplace:
         return ()
     gap = float(sum(_ep_log_evidence(m) - m.evidence.value for m in laplace))
-    if abs(gap) <= TRUST * n * len(laplace):
+    if abs(gap) <= TRUST * n * sum(m.n_outputs for m in laplace):
         return ()
     return (
         f"Laplace's evidence is not to be trusted here: expectation propagation finds {abs(gap):.1f} nats "
@@ -132,11 +131,9 @@ def _trust(machines: Sequence[Machine], n: int) -> tuple[str, ...]:
     )
 
 
-def _ep_log_evidence(machine: Machine) -> float:
-    """Return the evidence of expectation propagation at the hyperparameters of the machine."""
-    objective = machine.objective
-    K = machine.kernel.gram(objective.X)
-    return EP(tol=1e-4).posterior(K, objective.y, machine.likelihood, warm_start=machine.evidence.latent)[1]
+def _ep_log_evidence(model: GaussianProcessModel) -> float:
+    """Return the evidence of expectation propagation at the hyperparameters of the model."""
+    return float(sum(refinement.log_evidence for refinement in model.refined(EP(tol=1e-4)).refinements))
 
 
 # -- predictions ----------------------------------------------------------------------------------------------------------

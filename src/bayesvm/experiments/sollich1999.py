@@ -11,7 +11,8 @@ from bayesvm import ProbabilisticSVC
 from bayesvm.datasets import make_sollich
 from bayesvm.experiments.base import Case, Column, Experiment, Found, Numbers, Published, Source, Table
 from bayesvm.kernels import Gaussian
-from bayesvm.plots.sollich import FIGURE_1, SVMPriorDisplay, sample_prior
+from bayesvm.models.prior_draws import sample_prior
+from bayesvm.plots.hinge import FIGURE_1, SVMPriorDisplay
 from bayesvm.typing import Matrix
 
 
@@ -74,10 +75,10 @@ def evidence(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     empirical = ProbabilisticSVC(kernel, **shared).fit(X, y)
     naive = ProbabilisticSVC(kernel, normalized=False, **shared).fit(X, y)
     found: Numbers = {
-        "naive": naive.C_,
-        "full": full.C_,
-        "empirical": empirical.C_,
-        "above": float(full.C_ > naive.C_),
+        "naive": float(naive.C_[0]),
+        "full": float(full.C_[0]),
+        "empirical": float(empirical.C_[0]),
+        "above": float(full.C_[0] > naive.C_[0]),
         "separable": float(np.all(full.predict(X) == y)),
     }
     if seed == 0:

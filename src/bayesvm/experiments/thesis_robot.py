@@ -38,7 +38,7 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     if params["method"] == "BSVR":
         found |= {f"noise_{i + 1}": 1e3 * float(s) ** 2 for i, s in enumerate(np.ravel(machine.noise_std_))}
     if params["ard"]:
-        kappa = machine.relevance_per_output_
+        kappa = machine.relevances_
         found |= {f"kappa_{j + 1}_{i + 1}": float(kappa[i, j]) for i in range(2) for j in range(d)}
         if d == 6:
             found["ratio"] = float(np.log10(np.min(kappa[:, :2].min(axis=1) / kappa[:, 4:].max(axis=1))))

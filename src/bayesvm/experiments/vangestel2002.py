@@ -92,7 +92,7 @@ def ripley(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     X, y = X[: params["rows"]], y[: params["rows"]]
     sigma = params["sigma"]
     kernel = None if sigma is None else Gaussian(lengthscale=sigma / np.sqrt(2.0))
-    machine = BayesianLSSVC(kernel, optimizer="lbfgs" if sigma is None else None).fit(X, y)
+    machine = BayesianLSSVC(kernel, optimizer="bfgs" if sigma is None else None).fit(X, y)
     times = np.where(y_test < 0, 3.0, 1.0)
 
     def weighted(labels: Any) -> float:
@@ -102,8 +102,8 @@ def ripley(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     return {
         "sigma": float(np.sqrt(2.0) * machine.kernel_.kernel.lengthscale) if sigma is None else sigma,
         "evidence": machine.log_evidence_,
-        "gamma": machine.gamma_,
-        "gamma_eff": machine.gamma_eff_,
+        "gamma": float(machine.gamma_[0]),
+        "gamma_eff": float(machine.gamma_eff_[0]),
         "accuracy": 100.0 * float(machine.score(X_test, y_test)),
         "unbalanced": weighted(machine.predict(X_test)),
         "informed": weighted(machine.predict(X_test, class_prior=[0.75, 0.25])),

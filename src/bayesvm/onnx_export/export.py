@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from bayesvm.estimators import Committee
-from bayesvm.estimators._kernel_machine import KernelMachine
+from bayesvm.estimators.committee import Committee
 from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
+from bayesvm.models.ls_svm import LeastSquaresModel
+from bayesvm.models.support_vectors import SupportVectorModel
 from bayesvm.onnx_export.graph import Graph, labels
 from bayesvm.onnx_export.latent import latent, ls_moments
 from bayesvm.onnx_export.probability import average
@@ -46,7 +47,7 @@ def to_onnx(estimator: Any) -> Any:
     g = Graph()
     if isinstance(estimator, KernelFisherDiscriminant):
         outputs = discriminant(g, estimator)
-    elif isinstance(estimator, KernelMachine):
+    elif isinstance(getattr(estimator, "_model", None), SupportVectorModel):
         outputs = kernel_machine(g, estimator)
     else:
         outputs = (_classifier if is_classifier(estimator) else _regressor)(g, members, weights)
@@ -55,16 +56,15 @@ def to_onnx(estimator: Any) -> Any:
 
 def _latents(g: Graph, member: Any) -> tuple[str, str, str]:
     """Return standardised rows, latent means (n, k) and variances (n, k) of one estimator."""
-    if not hasattr(member, "_machines") or not hasattr(member, "_standardizer"):
+    if not hasattr(member, "models_") or not hasattr(member, "_standardizer"):
         raise TypeError(f"to_onnx: {type(member).__name__} cannot be exported")
     s = member._standardizer
     X = g.op("Div", g.op("Sub", "X", s.shift[None, :]), s.scale[None, :])
     means, variances = [], []
-    for machine in member._machines:
-        mean, var = latent(g, machine, X)
-        columns = machine.levels.predictor.bias.size if hasattr(machine, "levels") else 1
-        means.append(mean)
-        variances += [var] * columns
+    for model in member.models_:
+        mean, var = latent(g, model, X)
+        means += mean
+        variances += var
     return X, _joined(g, means), _joined(g, variances)
 
 
@@ -98,19 +98,19 @@ def _classifier(g: Graph, members: list[Any], weights: Any) -> dict[str, Any]:
 
 
 def _log_odds(g: Graph, member: Any, X: str, mean: str, var: str) -> str:
-    """Return log odds, one column per machine."""
-    if hasattr(member, "_moderators"):
+    """Return log odds, one column per output."""
+    if isinstance(member.models_[0], LeastSquaresModel):
         return _moderated(g, member, X, mean, var)
     uses_mode = getattr(member, "_uses_mode", None)
     if uses_mode is not None and uses_mode():
         raise TypeError(f"to_onnx: {type(member).__name__} with predictions at the mode cannot be exported")
-    if not all(hasattr(m, "likelihood") and m.likelihood.plain.traits.normalized for m in member._machines):
+    likelihoods = [model.likelihood.plain for model in member.models_ for _ in range(model.n_outputs)]
+    if not all(likelihood.traits.normalized for likelihood in likelihoods):
         raise TypeError(f"to_onnx: the probabilities of {type(member).__name__} have no counterpart in ONNX")
     columns = []
-    for k, machine in enumerate(member._machines):
+    for k, likelihood in enumerate(likelihoods):
         at = np.array([k], dtype=np.int64)
         m, v = g.op("Gather", mean, at, axis=1), g.op("Gather", var, at, axis=1)
-        likelihood = machine.likelihood.plain
         up, down = average(g, likelihood, m, v), average(g, likelihood, g.op("Neg", m), v)
         odds = g.op("Sub", g.op("Log", up), g.op("Log", down))
         calibration = getattr(member, "calibration_", None)
@@ -128,8 +128,9 @@ def _moderated(g: Graph, member: Any, X: str, mean: str, var: str) -> str:
         widened = g.op("Add", g.op("Mul", var, np.array(0.125 * np.pi)), np.array(1.0))
         return g.op("Div", mean, g.op("Sqrt", widened))
     columns = []
-    for machine, moderator in zip(member._machines, member._moderators):
-        f, spreads = ls_moments(g, machine, X, moderator.mixtures)
+    for model in member.models_:
+        moderator = model.moderator
+        f, spreads = ls_moments(g, model, X, moderator.mixtures)
         q = moderator.inside.size
         densities = []
         for centre, first in ((moderator.inside, 0), (moderator.outside, q)):
@@ -148,7 +149,7 @@ def _probabilities(g: Graph, member: Any, odds: str) -> str:
     if member.classes_.size == 2:
         half = g.op("Mul", odds, np.array(0.5))
         odds = g.op("Concat", g.op("Neg", half), half, axis=1)
-    log_shift = member._prior_shift(member.class_prior)
+    log_shift = member._frequencies.shift(member.class_prior)
     if log_shift is not None:  # softmax of shifted logarithms of probabilities
         odds = g.op("Add", g.op("Log", g.op("Softmax", odds, axis=1)), log_shift[None, :])
     return g.op("Softmax", odds, axis=1)
@@ -181,13 +182,8 @@ def _regressor(g: Graph, members: list[Any], weights: Any) -> dict[str, Any]:
 
 def _units(member: Any) -> tuple[Any, Any, Any, Any]:
     """Return shift, scale, noise variance (in inner units) and factor of the deviations, per output."""
-    if hasattr(member, "_targets"):
-        noise = np.array([machine.likelihood.plain.noise_variance for machine in member._machines])
-        stretch = np.array(
-            [calibration.scale for calibration in getattr(member, "calibration_", [])] or np.ones(noise.size)
-        )
-        return member._targets.shift, member._targets.scale, noise, stretch
-    return np.zeros(1), np.ones(1), np.array([float(member.noise_std_) ** 2]), np.ones(1)
+    noise = np.array([noise.noise_variance for noise in member._noise()])
+    return member._targets.shift, member._targets.scale, noise, member._stretch
 
 
 __all__ = ["to_onnx"]

@@ -6,23 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm.estimators._ls_machine import LSMachine
-from bayesvm.estimators._machine import Machine
+from bayesvm.models.gaussian_process import GaussianProcessModel
+from bayesvm.models.ls_svm import LeastSquaresModel
+from bayesvm.models.rvm import RelevanceVectorModel
 from bayesvm.onnx_export.graph import Graph
 from bayesvm.onnx_export.kernels import cross_gram, prior_variance
 from bayesvm.typing import Matrix
 
 
-def latent(g: Graph, machine: Any, X: str) -> tuple[str, str]:
-    """Return mean (n, q) and variance (n, 1) of the latent function at standardised rows."""
-    if isinstance(machine, Machine):
-        return _of_posterior(g, machine, X)
-    if isinstance(machine, LSMachine):
-        mean, spreads = ls_moments(g, machine, X, machine.levels.predictor.centre[:, None])
-        return mean, g.op("Add", spreads, np.array(machine.levels.predictor.bias_var))
-    if hasattr(machine, "has_intercept"):
-        return _of_relevance_vectors(g, machine, X)
-    raise TypeError(f"to_onnx: machines of type {type(machine).__name__} cannot be exported")
+def latent(g: Graph, model: Any, X: str) -> tuple[list[str], list[str]]:
+    """Return the means and the variances of the latent functions at standardised rows, as nodes side by side.
+
+    The outputs of a least-squares model have one node of means, and one variance that stands once for each.
+    """
+    if isinstance(model, GaussianProcessModel):
+        return _of_posteriors(g, model, X)
+    if isinstance(model, LeastSquaresModel):
+        mean, spreads = ls_moments(g, model, X, model.levels.predictor.centre[:, None])
+        var = g.op("Add", spreads, np.array(model.levels.predictor.bias_var))
+        return [mean], [var] * model.n_outputs
+    if isinstance(model, RelevanceVectorModel):
+        return _of_relevance_vectors(g, model, X)
+    raise TypeError(f"to_onnx: models of type {type(model).__name__} cannot be exported")
 
 
 def rows_of(machine: Any) -> Matrix:
@@ -31,31 +36,34 @@ def rows_of(machine: Any) -> Matrix:
     return np.asarray(X.toarray() if machine.inputs.is_sparse else X)
 
 
-def _of_posterior(g: Graph, machine: Machine, X: str) -> tuple[str, str]:
-    Z, posterior = rows_of(machine), machine.posterior
-    K = cross_gram(g, machine.kernel, X, Z)
-    mean = g.op("MatMul", K, posterior.alpha[:, None])
-    R = np.zeros((len(Z), len(Z)))
-    at = np.searchsorted(posterior.support, posterior.factor.support)
-    R[np.ix_(at, at)] = posterior.factor.apply(np.eye(at.size))
-    explained = g.row_sum(g.op("Mul", g.op("MatMul", K, R), K))
-    var = g.op("Sub", prior_variance(g, machine.kernel, X), explained)
-    return mean, g.op("Max", var, np.array(0.0))
+def _of_posteriors(g: Graph, model: GaussianProcessModel, X: str) -> tuple[list[str], list[str]]:
+    Z = rows_of(model)
+    K, prior = cross_gram(g, model.kernel, X, Z), prior_variance(g, model.kernel, X)
+    rows = np.unique(np.concatenate([posterior.support for posterior in model.posteriors]))
+    means, variances = [], []
+    for posterior in model.posteriors:
+        alpha, R = np.zeros((len(Z), 1)), np.zeros((len(Z), len(Z)))
+        alpha[np.searchsorted(rows, posterior.support), 0] = posterior.alpha
+        at = np.searchsorted(rows, posterior.factor.support)
+        R[np.ix_(at, at)] = posterior.factor.apply(np.eye(at.size))
+        explained = g.row_sum(g.op("Mul", g.op("MatMul", K, R), K))
+        means.append(g.op("MatMul", K, alpha))
+        variances.append(g.op("Max", g.op("Sub", prior, explained), np.array(0.0)))
+    return means, variances
 
 
-def _of_relevance_vectors(g: Graph, machine: Any, X: str) -> tuple[str, str]:
+def _of_relevance_vectors(g: Graph, machine: RelevanceVectorModel, X: str) -> tuple[list[str], list[str]]:
     one = g.op("Add", g.op("Mul", g.row_sum(X), np.array(0.0)), np.array(1.0))
     parts = [one] if machine.has_intercept else []
     if machine.support.size:
         parts.append(cross_gram(g, machine.kernel, X, rows_of(machine)))
     phi = parts[0] if len(parts) == 1 else g.op("Concat", *parts, axis=1)
-    weights = np.concatenate([[machine.intercept], machine.alpha]) if machine.has_intercept else machine.alpha
-    mean = g.op("MatMul", phi, weights[:, None])
+    mean = g.op("MatMul", phi, machine.weights[:, None])
     var = g.row_sum(g.op("Mul", g.op("MatMul", phi, machine.covariance), phi))
-    return mean, g.op("Max", var, np.array(0.0))
+    return [mean], [g.op("Max", var, np.array(0.0))]
 
 
-def ls_moments(g: Graph, machine: LSMachine, X: str, mixtures: Matrix) -> tuple[str, str]:
+def ls_moments(g: Graph, machine: LeastSquaresModel, X: str, mixtures: Matrix) -> tuple[str, str]:
     """Return means (n, q), and variances of distances to mixtures of class centres (n, R), of a least-squares machine."""
     p, a = machine.levels.predictor, machine.levels.predictor.anchors
     K = cross_gram(g, machine.kernel, X, rows_of(machine))

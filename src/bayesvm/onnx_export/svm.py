@@ -18,7 +18,7 @@ def _dense(inputs: Any) -> Matrix:
 
 def kernel_machine(g: Graph, machine: Any) -> dict[str, Any]:
     """Return the outputs of a machine whose values are K a + b: mean, or label and decision."""
-    K = cross_gram(g, machine.kernel_, "X", _dense(machine._support_inputs))
+    K = cross_gram(g, machine.kernel_, "X", _dense(machine._model.inputs))
     values = g.op("Add", g.op("MatMul", K, machine.dual_coef_.T), np.atleast_1d(machine.intercept_)[None, :])
     if not is_classifier(machine):
         return {"mean": (values, "double", int(machine.dual_coef_.shape[0]))}
@@ -38,7 +38,7 @@ def discriminant(g: Graph, machine: Any) -> dict[str, Any]:
         gap = g.op("Sub", projections, mean[None, :])
         columns.append(g.row_sum(g.op("Mul", gap, gap)))
     distances = g.op("Concat", *columns, axis=1)
-    scores = g.op("Sub", np.log(machine.priors_)[None, :], g.op("Mul", distances, np.array(0.5)))
+    scores = g.op("Sub", np.log(machine.class_prior_)[None, :], g.op("Mul", distances, np.array(0.5)))
     proba = g.op("Softmax", scores, axis=1)
     return {
         "label": labels(g, machine.classes_, proba),

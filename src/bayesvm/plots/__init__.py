@@ -7,13 +7,13 @@ and lines differ in dash or marker too, so that every picture can be read withou
 from bayesvm.plots.comparison import ComparisonDisplay
 from bayesvm.plots.decision import DecisionSurfaceDisplay
 from bayesvm.plots.evidence import EvidenceSurfaceDisplay, EvidenceTraceDisplay
+from bayesvm.plots.hinge import EvidenceCurveDisplay, SVMPriorDisplay
 from bayesvm.plots.latent import LatentFunctionDisplay
 from bayesvm.plots.losses import LossDisplay, NoiseDensityDisplay
 from bayesvm.plots.prior import PriorSamplesDisplay
 from bayesvm.plots.relevance import RelevanceDisplay
 from bayesvm.plots.reliability import ReliabilityDisplay
 from bayesvm.plots.residuals import ResidualsDisplay
-from bayesvm.plots.sollich import EvidenceCurveDisplay, SVMPriorDisplay
 
 __all__ = [
     "ComparisonDisplay",

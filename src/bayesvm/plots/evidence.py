@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import is_classifier
 
-from bayesvm.estimators import Committee
+from bayesvm.estimators.committee import Committee
 from bayesvm.hyper import Maximizer
 from bayesvm.plots._display import COLOURS, DASHES, MARKERS, SURFACE, Display, machine_of, need, new_axes
 from bayesvm.typing import Matrix, Vector
@@ -34,33 +34,32 @@ class EvidenceTraceDisplay(Display):
     traces: Sequence[Vector] = ()
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, machine: int = 0, retrace: bool = False, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, *, model: int = 0, retrace: bool = False, ax: Any = None) -> Self:
         """Draw the history of a fitted self-tuning estimator.
 
         Parameters
         ----------
         estimator : fitted estimator or pipeline
             With ``history_``.
-        machine : int
-            Which of its machines (several classes or outputs).
+        model : int
+            Which of its models (several classes or outputs).
         retrace : bool
-            Whether to climb again from every start to record the way, at about the cost of fitting.
+            Whether to search again from every start to record the way, at about the cost of fitting.
         ax : matplotlib axes, optional
             Where to draw.
         """
         inner = machine_of(estimator)
-        need(inner, cls.__name__, "history_")
-        history = inner.history_
-        records = history if hasattr(history[0], "value") else history[machine]
+        need(inner, cls.__name__, "history_", "models_")
+        fitted = inner.models_[model]
+        before = sum(len(other.maximum.history) for other in inner.models_[:model])
+        records = inner.history_[before : before + len(fitted.maximum.history)]
         traces: list[Vector] = []
         if retrace:
-            need(inner, cls.__name__, "_machines")
-            fitted = inner._machines[machine]
-            ticks: list[list[float]] = [[] for _ in fitted.maximum.history]
-            climber = Maximizer(tol=float(inner.tol), callback=lambda tick: ticks[tick.start].append(tick.value))
-            climber.maximize(fitted.objective, [record.start for record in fitted.maximum.history])
+            seen: list[list[float]] = [[] for _ in records]
+            maximizer = Maximizer(tol=float(inner.evidence_tol), callback=lambda p: seen[p.start].append(p.value))
+            maximizer.maximize(fitted.objective, [record.start for record in fitted.maximum.history])
             offset = records[0].value - fitted.maximum.history[0].value  # units of the targets
-            traces = [np.maximum.accumulate(np.asarray(values)) + offset for values in ticks]
+            traces = [np.maximum.accumulate(np.asarray(values)) + offset for values in seen]
         return cls(records, traces).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -138,9 +137,9 @@ class EvidenceSurfaceDisplay(Display):
             Where to draw.
         """
         inner = machine_of(estimator)
-        need(inner, cls.__name__, "theta_names_", "log_evidence", "history_", "_machines")
-        if len(inner._machines) != 1:
-            raise ValueError(f"{cls.__name__}: expected an estimator with one machine, found {len(inner._machines)}")
+        need(inner, cls.__name__, "theta_names_", "log_evidence", "history_", "models_")
+        if len(inner.models_) != 1:
+            raise ValueError(f"{cls.__name__}: expected an estimator with one model, found {len(inner.models_)}")
         names = list(inner.theta_names_)
         chosen = tuple(names[:2]) if parameters is None else tuple(parameters)
         if len(chosen) != 2 or any(name not in names for name in chosen):
@@ -155,7 +154,7 @@ class EvidenceSurfaceDisplay(Display):
             shift[at[0]], shift[at[1]] = steps[j], steps[i]
             evidence[i, j] = inner.log_evidence(best + shift)
             if error is not None:
-                error[i, j] = _error(Committee.of(inner, [[inner._machines[0].theta + shift]]), X, y)
+                error[i, j] = _error(Committee.of(inner, [[inner.models_[0].theta + shift]]), X, y)
         axes = [np.exp(best[k] + steps) for k in at]
         optimum = (float(np.exp(best[at[0]])), float(np.exp(best[at[1]])))
         return cls((chosen[0], chosen[1]), axes[0], axes[1], evidence, error, optimum).plot(ax)

@@ -21,7 +21,7 @@ class PriorSamplesDisplay(Display):
     ----------
     x : array, shape (k,)
         Inputs.
-    samples : array, shape (k, n_samples)
+    samples : array, shape (k, n_draws)
         One function per column.
     std : array, shape (k,)
         Standard deviation of the prior.
@@ -40,7 +40,7 @@ class PriorSamplesDisplay(Display):
         kernel: Kernel,
         *,
         limits: tuple[float, float] = (-3.0, 3.0),
-        n_samples: int = 5,
+        n_draws: int = 5,
         random_state: int = 0,
         ax: Any = None,
     ) -> Self:
@@ -52,7 +52,7 @@ class PriorSamplesDisplay(Display):
             For one feature.
         limits : pair of float
             Range of the feature.
-        n_samples : int
+        n_draws : int
             Number of functions.
         random_state : int
             Seed.
@@ -64,7 +64,7 @@ class PriorSamplesDisplay(Display):
         x = np.linspace(*limits, 200)
         bound = kernel.bind(1)
         factor = cholesky(bound.gram(x[:, None]), jitter=True, what="the Gram matrix").lower()
-        samples = factor @ np.random.default_rng(random_state).standard_normal((x.size, n_samples))
+        samples = factor @ np.random.default_rng(random_state).standard_normal((x.size, n_draws))
         return cls(x, samples, np.sqrt(bound.diag(x[:, None])), repr(kernel)).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:

@@ -44,12 +44,12 @@ def describe_machine(machine: Any) -> str:
     name = type(machine).__name__
     text = f"{name} is {MACHINES.get(name, 'an estimator of this library')}."
     kernel = getattr(machine, "kernel_", None)
-    if isinstance(kernel, list):
-        return f"{text} It consists of {len(kernel)} machines, one per class or output."
+    if kernel is None and hasattr(machine, "kernels_"):
+        return f"{text} It has {len(machine.kernels_)} latent functions, one per class or output."
     if kernel is not None and hasattr(kernel, "leaves"):
         text += f" Its kernel is made of {' and '.join(_name(leaf) for leaf in kernel.leaves())}."
     likelihood = getattr(machine, "likelihood_", None)
-    if likelihood is not None and not isinstance(likelihood, list):
+    if likelihood is not None:
         text += f" The likelihood is {_name(likelihood)}."
     return text
 
@@ -65,8 +65,7 @@ def describe_hyperparameters(machine: Any) -> list[dict[str, Any]]:
     history = getattr(machine, "history_", None)
     if not len(names) or not history:
         return []
-    records = history if hasattr(history[0], "value") else history[0]
-    best = max(records, key=lambda record: record.value)
+    best = max(history[: len(machine.models_[0].maximum.history)], key=lambda record: record.value)
     bounds = _bounds(machine, len(names))
     rows = []
     for name, value, (low, high) in zip(names, best.end, bounds):
@@ -84,10 +83,10 @@ def describe_hyperparameters(machine: Any) -> list[dict[str, Any]]:
 
 def _bounds(machine: Any, size: int) -> Any:
     """Return bounds of theta, infinite where they are in other units than theta."""
-    machines = getattr(machine, "_machines", None)
-    if not machines or hasattr(machine, "_targets"):
+    models = getattr(machine, "models_", None)
+    if not models or hasattr(machine, "_targets"):
         return [(-np.inf, np.inf)] * size
-    bounds = machines[0].objective.bounds
+    bounds = models[0].objective.bounds
     return bounds if len(bounds) == size else [(-np.inf, np.inf)] * size
 
 

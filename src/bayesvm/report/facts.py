@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from bayesvm.hyper import ClimbStatus
+from bayesvm.hyper import SearchStatus
 from bayesvm.report.descriptions import describe_hyperparameters, describe_machine
 from bayesvm.report.performance import measure, of_probabilities
 
@@ -90,10 +90,8 @@ def _data(machine: Any, y: np.ndarray, target: str, preparation: Sequence[str]) 
 
 
 def _histories(machine: Any) -> list[Sequence[Any]]:
-    history = getattr(machine, "history_", None)
-    if not history:
-        return []
-    return [history] if hasattr(history[0], "value") else list(history)
+    """Return the records of the starts, model by model."""
+    return [model.maximum.history for model in getattr(machine, "models_", ()) if hasattr(model, "maximum")]
 
 
 def _starts(machine: Any) -> list[dict[str, Any]]:
@@ -164,10 +162,10 @@ def _doubts(machine: Any, y: np.ndarray, numbers: np.ndarray) -> dict[str, Any] 
 def _warnings(machine: Any, facts: Mapping[str, Any]) -> list[str]:
     found = []
     if not facts["converged"]:
-        found.append("The search for hyperparameters did not converge; more evaluations (max_iter) may help.")
+        found.append("The search for hyperparameters did not converge; more evaluations (max_evaluations) may help.")
     for history in _histories(machine):
         values = [record.value for record in history if np.isfinite(record.value)]
-        if any(record.status is ClimbStatus.INTERRUPTED for record in history):
+        if any(record.status is SearchStatus.INTERRUPTED for record in history):
             found.append("The search was interrupted; the model is the best that had been found until then.")
         if len(values) > 1 and facts["relevance"] is None and sum(value > max(values) - 0.5 for value in values) == 1:
             found.append("Only one start reached the highest evidence; more starts may find a better optimum.")

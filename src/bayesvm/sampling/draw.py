@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayesvm.estimators._self_tuning import SelfTuning, generator
+from bayesvm.estimators._arguments import generator
 from bayesvm.estimators.committee import Committee
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.hyper import EvidenceObjective, Flat, Hyperprior, thesis_prior
-from bayesvm.hyper.shared import SharedObjective
 from bayesvm.sampling.diagnostics import Diagnostics, diagnose
 from bayesvm.sampling.ensemble import ensemble
 from bayesvm.sampling.nuts import Chains, nuts
@@ -123,17 +122,17 @@ def sample_theta(
     check_is_fitted(estimator)
     if method not in ("auto", "nuts", "ensemble"):
         raise ValueError(f"method: expected 'auto', 'nuts' or 'ensemble', found {method!r}")
-    machines = _machines_of(estimator)
-    jumps = any(m.objective.likelihood.smoothed is not m.objective.likelihood for m in machines)
+    models = _models_of(estimator)
+    jumps = any(m.objective.likelihood.smoothed is not m.objective.likelihood for m in models)
     chosen = ("ensemble" if jumps else "nuts") if method == "auto" else method
     arviz = required("arviz")
     rng, began = generator(random_state), time.perf_counter()
     data, found = [], []
-    for machine in machines:
-        objective = machine.objective
+    for model in models:
+        objective = model.objective
         prior = hyperprior or (thesis_prior() if isinstance(objective.prior, Flat) else objective.prior)
         target = Target(dataclasses.replace(objective, prior=prior))
-        made = _draw(target, machine.theta, chosen, draws, tune, chains, int(rng.integers(2**31)), n_jobs)
+        made = _draw(target, model.theta, chosen, draws, tune, chains, int(rng.integers(2**31)), n_jobs)
         posterior = {"theta": made.theta}
         data.append(
             arviz.from_dict(posterior, coords={"parameter": list(objective.names)}, dims={"theta": ["parameter"]})
@@ -147,20 +146,15 @@ def sample_theta(
     return ThetaSamples(estimator, data, found, chosen, time.perf_counter() - began)
 
 
-def _machines_of(estimator: Any) -> Any:
-    """Return the machines of a fitted estimator; refuse those whose evidence is no density of their hyperparameters."""
-    machines = getattr(estimator, "_machines", None) if isinstance(estimator, SelfTuning) else None
-    if machines is None or not all(_samples(m.objective) for m in machines):
+def _models_of(estimator: Any) -> Any:
+    """Return the models of a fitted estimator; refuse those whose evidence is no density of their hyperparameters."""
+    models = getattr(estimator, "models_", ())
+    if not models or not all(isinstance(getattr(m, "objective", None), EvidenceObjective) for m in models):
         raise TypeError(
-            "sample_theta: expected a fitted machine with a Gaussian process posterior and an evidence of its own per "
-            f"machine, found {type(estimator).__name__}"
+            "sample_theta: expected a fitted estimator with a Gaussian process posterior, found "
+            f"{type(estimator).__name__}"
         )
-    return machines
-
-
-def _samples(objective: Any) -> bool:
-    """Whether an objective is a density of all hyperparameters of one machine."""
-    return isinstance(objective, EvidenceObjective) and not isinstance(objective, SharedObjective)
+    return models
 
 
 def _draw(

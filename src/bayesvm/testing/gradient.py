@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bayesvm.hyper.maximize import StartRecord
 from bayesvm.testing.differences import five_point, relative_error
 from bayesvm.typing import Vector
 
@@ -74,8 +73,7 @@ def check_gradient(estimator: Any, X: Any, y: Any, theta: Any = None, step: floa
     """
     fitted = clone(estimator).set_params(optimizer=None).fit(X, y)
     if theta is None:
-        first = fitted.history_[0]
-        theta = (first if isinstance(first, StartRecord) else first[0]).end
+        theta = fitted.history_[0].end
     theta = np.asarray(theta, dtype=float)
     _, analytic = fitted.log_evidence(theta, gradient=True)
     numeric = five_point(lambda t: fitted.log_evidence(t), theta, step).reshape(theta.shape)

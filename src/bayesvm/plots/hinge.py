@@ -8,39 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesvm.hyper.normalized import EvidenceCurve
-from bayesvm.inference.hinge.annealed import with_nugget
+from bayesvm.hyper.hinge_evidence import EvidenceCurve
 from bayesvm.kernels import Gaussian, Kernel, OrnsteinUhlenbeck, Polynomial
-from bayesvm.linalg import cholesky
+from bayesvm.models.prior_draws import sample_prior
 from bayesvm.plots._display import COLOURS, Display, new_axes
 from bayesvm.typing import Matrix, Vector
-
-
-def sample_prior(kernel: Kernel, X: Any, n_samples: int = 1, random_state: Any = None) -> Matrix:
-    r"""Return draws of the latent function from the prior :math:`Q(\theta)` of a kernel.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Covariance.
-    X : array, shape (n, d)
-        Where.
-    n_samples : int
-        Number of draws.
-    random_state : int or Generator, optional
-        Seed.
-
-    Returns
-    -------
-    draws : array, shape (n, n_samples)
-    """
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2:
-        raise ValueError(f"sample_prior: expected a matrix, one row per point, found {X.ndim} dimension(s)")
-    K = kernel.bind(X.shape[1]).gram(X)
-    L = cholesky(with_nugget(K), jitter=True, what=f"the Gram matrix of {kernel!r}").lower()
-    return np.asarray(L @ np.random.default_rng(random_state).standard_normal((len(X), n_samples)))
-
 
 #: The kernels of Figure 1, by rows: the first of a row is shown as a surface and as probabilities, the second as probabilities.
 FIGURE_1 = (
