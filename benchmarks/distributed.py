@@ -24,7 +24,7 @@ from bayesvm.distributed.engine import local_cluster
 from bayesvm.distributed.held_out import make_member
 from bayesvm.distributed.objective import BlockModel, evaluate_block
 from bayesvm.distributed.warm_starts import LocalLatents
-from bayesvm.estimators._inference import PREDICTIVE_EP
+from bayesvm.inference.names import PREDICTIVE_EP
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
@@ -166,7 +166,7 @@ def california() -> None:
             seconds = time.perf_counter() - began
             record(f"distributed, {partition}", seconds, machine.predict(X[test]), *machine.predict_interval(X[test]))
     began = time.perf_counter()
-    process = GPRegressor(ard=True, n_starts=1, tol=0.1).fit(X[few], y[few])
+    process = GPRegressor(ard=True, n_starts=1, evidence_tol=0.1).fit(X[few], y[few])
     seconds = time.perf_counter() - began
     record("Gaussian process, 3000 rows", seconds, process.predict(X[test]), *process.predict_interval(X[test]))
     began = time.perf_counter()

@@ -108,9 +108,9 @@ def evaluation() -> str:
         X, y = ringnorm(n, np.random.default_rng(0))
         for likelihood in ("trigonometric", "raised-cosine", "logistic", "probit"):
             machine = BayesianSVC(likelihood=likelihood, posterior="laplace", calibrate=None, n_starts=1).fit(X, y)
-            laplace = machine._machines[0].objective
+            laplace = machine.models_[0].objective
             ep = dataclasses.replace(laplace, inference=EP())
-            theta = machine._machines[0].theta
+            theta = machine.models_[0].theta
             starts = [o.evaluate(theta + 0.03).evidence.latent for o in (laplace, ep)]
             cold = interleaved([lambda o=o, t=theta: o.evaluate(t) for o in (laplace, ep)], 3)
             warm = interleaved([lambda o=o, t=theta, s=s: o.evaluate(t, s) for o, s in zip((laplace, ep), starts)], 3)

@@ -52,7 +52,7 @@ def ripley() -> None:
     rows = []
     for sigma, expected in ((0.8, 96.565), (1.311, 101.067), (1.35, 101.068), (2.0, 99.267), (None, None)):
         kernel = None if sigma is None else Gaussian(lengthscale=sigma / ROOT2)
-        machine = BayesianLSSVC(kernel, optimizer="lbfgs" if sigma is None else None).fit(X[train], y[train])
+        machine = BayesianLSSVC(kernel, optimizer="bfgs" if sigma is None else None).fit(X[train], y[train])
         found = ROOT2 * machine.kernel_.kernel.lengthscale
         accuracy = 100.0 * machine.score(X[test], y[test])
         rows.append((f"{found:.4f}", f"{machine.log_evidence_:.3f}", expected or "(optimum)"))

@@ -34,7 +34,7 @@ def budget(n: int = 5000) -> None:
     T, _, f = make_sinc(3000, noise=0.2, random_state=1)
     online = OnlineGPRegressor(budget=100).fit(X, y)
     prototype = online._prototype
-    kernel, noise = prototype._machines[0].kernel, prototype._machines[0].likelihood
+    kernel, noise = prototype.models_[0].kernel, prototype.models_[0].likelihood
     inner, test = prototype._standardizer.inputs(X), prototype._standardizer.inputs(T)
     K = kernel.gram(inner)
     K[np.diag_indices_from(K)] += noise.noise_variance

@@ -162,7 +162,7 @@ def memory() -> None:
     n, d = 3000, 30
     X, y = ringnorm(n, np.random.default_rng(3), d)
     kernel = Gaussian(10.0, (np.sqrt(d),) * d, ard=True) + Constant(1.0)
-    peak = peak_bytes(lambda: BayesianSVC(kernel, n_starts=1, max_iter=6, likelihood="raised-cosine").fit(X, y))
+    peak = peak_bytes(lambda: BayesianSVC(kernel, n_starts=1, max_evaluations=6, likelihood="raised-cosine").fit(X, y))
     print(f"peak memory, n = {n}, ARD d = {d}: {peak / (8.0 * n * n):.2f} n^2 doubles (limit 8)")
 
 

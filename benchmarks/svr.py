@@ -96,7 +96,7 @@ def robot(draws: int = 5) -> None:
             seconds = time.process_time() - began
             mean = machine.predict(Xt)
             ase, excess = (float(np.sum(np.mean((mean - T) ** 2, axis=0))) for T in (Yt, Ft))
-            kappa = machine.relevance_per_output_
+            kappa = machine.relevances_
             gap = float(np.min(kappa[:, :2].min(axis=1) / kappa[:, 4:].max(axis=1))) if n_inputs == 6 else np.nan
             rows.append([n_inputs, seed, ase, excess, gap, seconds, " ".join(f"{k:.1e}" for k in kappa.ravel())])
             print(rows[-1], flush=True)

@@ -85,7 +85,7 @@ def models(tmp_path_factory):
     X, y, _ = data(14)
     for first, second in (("a", "b"), ("c1", "c2"), ("f1", "f2")):
         table = {first: X[:, 0], second: X[:, 1]}
-        pipeline = fitted(make_pipeline(TableEncoder(), BayesianSVC(n_starts=1, max_iter=5)), table, y)
+        pipeline = fitted(make_pipeline(TableEncoder(), BayesianSVC(n_starts=1, max_evaluations=5)), table, y)
         save(pipeline, folder / f"{first}.bvm", info={"facts": collect_facts(pipeline, table, y)})
     return folder
 

@@ -9,7 +9,7 @@ from bayesvm.distributed.blocks import Plan, deal, make_blocks
 from bayesvm.distributed.column_stats import Moments, columns
 from bayesvm.distributed.engine import Threads
 from bayesvm.distributed.targets import given_weights
-from bayesvm.estimators._standardize import Standardizer, weighted_moments
+from bayesvm.models.scaling import Standardizer, weighted_moments
 
 
 def plan(d, block_size, clustered=False, seed=0):

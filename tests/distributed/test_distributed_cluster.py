@@ -161,7 +161,7 @@ def test_a_killed_client_resumes_from_its_checkpoint(client, tmp_path):
     header, _, _ = log.read_text().partition("\n")
     (tmp_path / "empty.jsonl").write_text(header + "\n")  # the same blocks, nothing known
     whole.fit(X, LABELS, resume=tmp_path / "empty.jsonl")
-    np.testing.assert_allclose(resumed._machines[0].theta, whole._machines[0].theta, atol=1e-6)
+    np.testing.assert_allclose(resumed.models_[0].theta, whole.models_[0].theta, atol=1e-6)
     assert resumed.n_iter_ == whole.n_iter_
     np.testing.assert_allclose(resumed.predict_proba(X), whole.predict_proba(X), atol=1e-6)
     assert len(log.read_text().splitlines()) >= 1 + whole.n_iter_
@@ -230,5 +230,5 @@ def test_a_killed_worker_costs_nothing_but_time(client):
     machine = svc(client=client, block_size=100).fit(X, y)
     killer.join()
     assert victim not in client.run(os.getpid).values()
-    np.testing.assert_allclose(machine._machines[0].theta, undisturbed._machines[0].theta, atol=1e-6)
+    np.testing.assert_allclose(machine.models_[0].theta, undisturbed.models_[0].theta, atol=1e-6)
     np.testing.assert_allclose(machine.predict_proba(X), undisturbed.predict_proba(X), atol=1e-6)

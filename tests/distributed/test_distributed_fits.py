@@ -82,11 +82,9 @@ def test_the_gradient_of_the_summed_evidence(make):
 
 def test_the_sum_is_that_of_the_blocks():
     machine = svc().fit(X, LABELS)
-    theta = machine._machines[0].theta
-    blocks = [handle.result() for handle in machine._machines[0].objective.X.handles]
-    total = sum(
-        machine._machines[0].objective._block_model().objective(block).evaluate(theta).value for block in blocks
-    )
+    theta = machine.models_[0].theta
+    blocks = [handle.result() for handle in machine.models_[0].objective.X.handles]
+    total = sum(machine.models_[0].objective._block_model().objective(block).evaluate(theta).value for block in blocks)
     assert machine.log_evidence_ == pytest.approx(total, rel=1e-9)
 
 
@@ -108,7 +106,7 @@ def test_committees_predict(partition, committee):
 def test_far_from_the_data_the_prior_returns():
     machine = svr().fit(X, TARGETS)
     far = np.full((1, 3), 1e4)
-    constant = machine._machines[0].kernel.diag(machine._standardizer.inputs(far))
+    constant = machine.models_[0].kernel.diag(machine._standardizer.inputs(far))
     std = machine.predict(far, return_std=True, return_noise=False)[1]
     known = machine.predict(X[:1], return_std=True, return_noise=False)[1]
     assert std[0] > 3.0 * known[0]

@@ -19,8 +19,8 @@ pytestmark = [
 
 @parametrize_with_checks(
     [
-        BayesianMLPRegressor(hidden=2, n_starts=1, random_state=0, max_iter=3),
-        BayesianMLPClassifier(hidden=2, n_starts=1, random_state=0, max_iter=3),
+        BayesianMLPRegressor(hidden=2, n_starts=1, random_state=0, max_cycles=3),
+        BayesianMLPClassifier(hidden=2, n_starts=1, random_state=0, max_cycles=3),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

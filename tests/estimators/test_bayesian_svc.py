@@ -271,7 +271,7 @@ def test_any_kernel(moons, kernel):
 def test_hyperpriors_pull(moons):
     X, y = moons
     tight = BayesianSVC(hyperprior=LogNormal(3.0, 0.01)).fit(X, y)
-    np.testing.assert_allclose(tight._machines[0].theta, 3.0, atol=0.2)
+    np.testing.assert_allclose(tight.models_[0].theta, 3.0, atol=0.2)
     assert BayesianSVC(hyperprior=thesis_prior()).fit(X, y).converged_
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import bayesvm.likelihoods as lib
 from bayesvm.datasets import make_robot_arm, make_sinc
-from bayesvm.estimators._targets import TargetScale
+from bayesvm.models.scaling import TargetScale
 from bayesvm.estimators.bayesian_svr import BayesianSVR
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.kernels import Constant, Gaussian

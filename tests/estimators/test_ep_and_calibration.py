@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesvm import BayesianSVC
-from bayesvm.estimators._calibration import calibrate_odds, calibrate_scale
+from bayesvm.models.calibration import calibrate_odds, calibrate_scale
 from bayesvm.estimators.bayesian_svr import BayesianSVR
 from bayesvm.estimators.gaussian_process import GPClassifier, GPRegressor
 from bayesvm.exceptions import IncompatibleError
@@ -69,7 +69,7 @@ def test_posterior_by_expectation_propagation_at_the_hyperparameters_of_laplace(
 def test_evidence_of_expectation_propagation_is_maximised(moons, likelihood):
     X, y = moons
     machine = BayesianSVC(**FAST, likelihood=likelihood, inference="ep").fit(X, y)
-    theta = machine._machines[0].theta
+    theta = machine.models_[0].theta
     value, gradient = machine.log_evidence(theta, gradient=True)
     assert value == pytest.approx(machine.log_evidence_, abs=1e-6)
     assert relative_error(gradient, five_point(machine.log_evidence, theta)) < 1e-6
@@ -182,7 +182,7 @@ def test_expectation_propagation_with_laplacian_noise(noisy_sine):
     with pytest.raises(IncompatibleError):
         GPRegressor(**FAST, likelihood="laplace").fit(X, y)
     machine = GPRegressor(**FAST, likelihood="laplace", inference="ep").fit(X, y)
-    theta = machine._machines[0].theta + machine._theta_shift(0)
+    theta = machine.models_[0].theta + machine._theta_shift(0)
     _, gradient = machine.log_evidence(theta, gradient=True)
     assert relative_error(gradient, five_point(machine.log_evidence, theta)) < 1e-6
     assert 0.1 < machine.noise_std_ < 0.25
@@ -213,10 +213,10 @@ def test_leave_one_out_and_calibration_of_a_regressor(noisy_sine):
 def test_gp_classifier_takes_its_posterior_from_its_inference(moons):
     X, y = moons
     laplace = GPClassifier(**FAST).fit(X, y)
-    assert laplace._machines[0].refinement is None
+    assert laplace.models_[0].refinement is None
     assert laplace.support_.size == len(X)
     refined = GPClassifier(**FAST, posterior="ep").fit(X, y)
-    assert refined._machines[0].refinement is not None
+    assert refined.models_[0].refinement is not None
     assert refined.log_evidence_ == pytest.approx(laplace.log_evidence_, abs=1e-9)
     assert np.mean(laplace.predict(X) == refined.predict(X)) > 0.95
     assert refined.loo_log_likelihood_ > laplace.loo_log_likelihood_

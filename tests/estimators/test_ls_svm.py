@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
 from bayesvm.estimators.ls_svm import BayesianLSSVC
-from bayesvm.estimators.ls_svr import BayesianLSSVR
+from bayesvm.estimators.ls_svm import BayesianLSSVR
 from bayesvm.exceptions import ConvergenceWarning, NotPositiveDefiniteError
 from bayesvm.hyper import LogNormal
 from bayesvm.kernels import MLP, Gaussian, Linear, Matern52, Polynomial
@@ -161,7 +161,7 @@ def test_fit_reports_all_three_levels(fitted):
 
 def test_starts_agree():
     values = [
-        BayesianLSSVC(Gaussian(lengthscale=start), n_starts=1, tol=1e-9).fit(X, Y).log_evidence_
+        BayesianLSSVC(Gaussian(lengthscale=start), n_starts=1, evidence_tol=1e-9).fit(X, Y).log_evidence_
         for start in (0.15, 0.5, 3.0)
     ]
     np.testing.assert_allclose(values, values[0], atol=1e-6)
@@ -245,7 +245,7 @@ def test_search_on_a_sample_of_the_rows(monkeypatch):
     monkeypatch.setattr(_ls_machine, "HELD", 100)
     monkeypatch.setattr(_ls_machine, "PART", 1000)
     machine = BayesianLSSVC(random_state=0).fit(X, Y)
-    assert machine._machines[0].objective.design.n == 60
+    assert machine.models_[0].objective.design.n == 60
     assert machine.approximation_.method == "leading eigenpairs"
     assert machine.dual_coef_.shape == (1, 120)
     assert machine.score(X, Y) > 0.9
@@ -299,7 +299,7 @@ def test_regressor_error_bars_and_intervals():
 
 def test_regressor_follows_the_scale_of_the_targets():
     x, t = sinc()
-    small, large = BayesianLSSVR(tol=1e-8).fit(x, t), BayesianLSSVR(tol=1e-8).fit(x, 1000.0 * t + 7.0)
+    small, large = BayesianLSSVR(evidence_tol=1e-8).fit(x, t), BayesianLSSVR(evidence_tol=1e-8).fit(x, 1000.0 * t + 7.0)
     np.testing.assert_allclose(large.predict(x), 1000.0 * small.predict(x) + 7.0, atol=1e-3)
     np.testing.assert_allclose(large.noise_std_, 1000.0 * small.noise_std_, rtol=1e-6)
     np.testing.assert_allclose(large.log_evidence_, small.log_evidence_ - (len(t) - 1) * np.log(1000.0), atol=1e-5)

@@ -100,7 +100,7 @@ def test_repeated_rows_and_refits():
 def test_given_kernel_is_kept():
     X, y = make_moons(60, noise=0.2, random_state=0)
     machine = RelevanceVectorClassifier(Gaussian(1.0, 0.8), optimizer=None).fit(X, y)
-    np.testing.assert_allclose(machine._machines[0].kernel.lengthscale, 0.8)
+    np.testing.assert_allclose(machine.models_[0].kernel.lengthscale, 0.8)
     assert len(machine.relevance_vectors_) < 20
 
 

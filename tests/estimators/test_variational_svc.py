@@ -88,8 +88,8 @@ def test_the_mode_of_svc_is_a_sparse_support_vector_machine(moons):
 
 def test_with_a_bias_it_is_the_machine_of_scikit_learn(moons):
     X, y = moons
-    machine = VariationalSVC(bias=True, predict_with="mode").fit(X, y)
-    gaussian = machine._machines[0].kernel.leaves()[0]
+    machine = VariationalSVC(fit_intercept=True, predict_with="mode").fit(X, y)
+    gaussian = machine.models_[0].kernel.leaves()[0]
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     theirs = SVC(C=1.0, kernel="precomputed", tol=1e-9).fit(gaussian.gram(Z), y)
     np.testing.assert_allclose(
@@ -103,7 +103,7 @@ def test_a_bias_absorbs_a_shift_of_the_class_frequencies():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     y = (X[:, 0] + 0.3 * rng.normal(size=60) > 1.0).astype(int)
-    machine = VariationalSVC(bias=True, likelihood="logistic").fit(X, y)
+    machine = VariationalSVC(fit_intercept=True, likelihood="logistic").fit(X, y)
     far = machine.predict_proba(np.array([[-50.0, 0.0]]))
     assert far[0, 0] > 0.5
 

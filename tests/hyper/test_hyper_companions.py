@@ -1,11 +1,13 @@
 """The companions on whose evidence the climb begins, several outputs under one theta, and starts of regression."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
 from bayesvm.datasets import make_robot_arm, make_sinc
-from bayesvm.hyper import EvidenceObjective, SharedObjective, regression_starting_points
+from bayesvm.hyper import EvidenceObjective, regression_starting_points
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
@@ -34,11 +36,14 @@ def test_eased_companion_of_huber_and_of_weights():
 def test_shared_objective_is_the_sum_of_its_outputs():
     X, Y, _ = make_robot_arm(40, random_state=0)
     kernel = Gaussian(1.0, 0.8) + Constant(1.0)
-    shared = SharedObjective(kernel, lib.SmoothInsensitive(5.0, 0.3, 0.8), Laplace(), Inputs(X), Y)
+    shared = EvidenceObjective(kernel, lib.SmoothInsensitive(5.0, 0.3, 0.8), Laplace(), Inputs(X), Y)
     theta = shared.theta0
     total = shared.evaluate(theta)
-    parts = [shared.output(k).evaluate(theta) for k in range(2)]
-    assert all(type(shared.output(k)) is EvidenceObjective for k in range(2))
+    alone = [dataclasses.replace(shared, y=np.ascontiguousarray(shared.y[:, k])) for k in range(2)]
+    parts = [objective.evaluate(theta) for objective in alone]
+    assert len(total.posteriors) == 2
+    for mine, theirs in zip(total.posteriors, parts):
+        np.testing.assert_allclose(mine.alpha, theirs.posteriors[0].alpha)
     assert total.value == pytest.approx(sum(part.value for part in parts))
     np.testing.assert_allclose(total.gradient, sum(part.gradient for part in parts), rtol=1e-9)
     warm = shared.evaluate(theta, total.evidence.latent)

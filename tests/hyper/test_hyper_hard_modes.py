@@ -7,7 +7,7 @@ import pytest
 
 import bayesvm.likelihoods as lib
 from bayesvm.hyper import EvidenceObjective, Maximizer
-from bayesvm.hyper.maximize import evaluate_point
+from bayesvm.hyper.multistart import evaluate_point
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Gaussian
 from bayesvm.kernels.inputs import Inputs

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from ls_svm_problems import random_problem
 
-from bayesvm.estimators._ls_machine import complete_levels, landmark_levels, leading_levels
-from bayesvm.estimators._ls_prune import prune, pruned_sizes
+from bayesvm.models.ls_svm import complete_levels, landmark_levels, leading_levels
+from bayesvm.models.ls_svm import prune, pruned_sizes
 from bayesvm.inference import Exact
 from bayesvm.inference.ls_svm import (
     Design,

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from bayesvm.exceptions import IncompatibleError
-from bayesvm.hyper.relevance import RelevanceObjective, occam
+from bayesvm.hyper.rvm import RelevanceObjective, occam
 from bayesvm.inference.rvm import QuadraticProblem, RowsProblem, SequentialRelevance, basis_cotangent
 from bayesvm.inference.rvm.laplace import SPREAD
 from bayesvm.kernels import Gaussian

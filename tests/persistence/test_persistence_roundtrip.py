@@ -58,7 +58,7 @@ def test_the_zoo_has_the_machines(zoo):
 
 
 def test_a_loaded_model_can_evaluate_its_evidence_and_be_saved_again(tmp_path):
-    model = fitted(BayesianSVC(n_starts=1, max_iter=20))
+    model = fitted(BayesianSVC(n_starts=1, max_evaluations=20))
     first, second = tmp_path / "first.bvm", tmp_path / "second.bvm"
     save(model, first)
     loaded = load(first)
@@ -110,12 +110,12 @@ def test_random_states(seed):
 def test_sparse_inputs_and_names_of_features():
     pd = pytest.importorskip("pandas")
     X, y, _ = data(30)
-    sparse = fitted(BayesianSVC(n_starts=1, max_iter=10), sp.csr_array(X), y)
+    sparse = fitted(BayesianSVC(n_starts=1, max_evaluations=10), sp.csr_array(X), y)
     loaded = reloaded(sparse)
     assert sp.issparse(loaded.support_vectors_)
     np.testing.assert_array_equal(loaded.predict_proba(sp.csr_array(X)), sparse.predict_proba(sp.csr_array(X)))
     frame = pd.DataFrame(X, columns=["länge", "b"])
-    named = fitted(BayesianSVC(n_starts=1, max_iter=10), frame, y)
+    named = fitted(BayesianSVC(n_starts=1, max_evaluations=10), frame, y)
     assert reloaded(named).feature_names_in_.tolist() == ["länge", "b"]
     assert reloaded(named).classes_.dtype == named.classes_.dtype
 
@@ -180,7 +180,7 @@ def test_only_estimators_of_this_library_are_saved(tmp_path):
 def test_pipelines_with_a_table():
     X, y, _ = data(30)
     table = {"a": X[:, 0].tolist(), "b": [None, *X[1:, 1].tolist()], "c": ["u", "v", None] * 10}
-    model = make_pipeline(TableEncoder(), BayesianSVC(n_starts=1, max_iter=10))
+    model = make_pipeline(TableEncoder(), BayesianSVC(n_starts=1, max_evaluations=10))
     fitted(model, table, y)
     loaded = reloaded(model)
     np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
@@ -215,5 +215,5 @@ def test_skops(zoo):
 
 def test_a_given_kernel_object_is_shared_in_meaning():
     kernel = Gaussian(ard=True) + Constant()
-    loaded = reloaded(fitted(BayesianSVC(kernel, n_starts=1, max_iter=5)))
+    loaded = reloaded(fitted(BayesianSVC(kernel, n_starts=1, max_evaluations=5)))
     assert loaded.kernel == kernel

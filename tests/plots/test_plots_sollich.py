@@ -7,7 +7,7 @@ import pytest
 from bayesvm.datasets.sollich import make_sollich
 from bayesvm.estimators.probabilistic_svc import ProbabilisticSVC
 from bayesvm.kernels import Gaussian
-from bayesvm.plots.sollich import EvidenceCurveDisplay, SVMPriorDisplay, sample_prior
+from bayesvm.plots.hinge import EvidenceCurveDisplay, SVMPriorDisplay, sample_prior
 
 mpl.use("Agg")
 

@@ -27,8 +27,8 @@ def machine():
 
 
 def test_target_has_the_right_gradient(machine):
-    target = Target(machine[0]._machines[0].objective)
-    u = target.coordinates(machine[0]._machines[0].theta) + 0.1
+    target = Target(machine[0].models_[0].objective)
+    u = target.coordinates(machine[0].models_[0].theta) + 0.1
     _, gradient, _ = target.log_density(u)
     assert relative_error(gradient, five_point(lambda u: target.log_density(u)[0], u)) < 1e-6
     np.testing.assert_allclose(target.coordinates(target.theta(u)), u, atol=1e-9)
@@ -51,8 +51,8 @@ def test_machines_without_an_evidence_of_this_kind_are_refused():
 def test_nuts_and_ensemble_agree_with_a_grid():
     X, y, _ = make_sinc(30, noise=0.2, random_state=0)
     fitted = GPRegressor(Gaussian(1.0, 0.3).fix("variance"), n_starts=1, hyperprior=LogNormal(-1.0, 1.0)).fit(X, y)
-    objective = fitted._machines[0].objective
-    grid = [np.linspace(t - 2.0, t + 2.5, 40) for t in fitted._machines[0].theta]
+    objective = fitted.models_[0].objective
+    grid = [np.linspace(t - 2.0, t + 2.5, 40) for t in fitted.models_[0].theta]
     points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 2)
     logs = np.array([objective.evaluate(p).value for p in points])
     weights = np.exp(logs - logs.max())

@@ -202,7 +202,9 @@ class Maximizer:
         if best.point is None:
             raise NotPositiveDefiniteError(states[0].point.problem)
         history = tuple(state.record() for state in states)
-        return Maximum(best.point.theta, best.point.value, best.point.latent, history[best.start].status, history)
+        interrupted = any(record.status is SearchStatus.INTERRUPTED for record in history)
+        status = SearchStatus.INTERRUPTED if interrupted else history[best.start].status
+        return Maximum(best.point.theta, best.point.value, best.point.latent, status, history)
 
 
 def _in_threads(objective: Objective, active: Sequence[StartState], options: Maximizer, best: Best) -> list[StartState]:

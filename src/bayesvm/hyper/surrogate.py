@@ -124,7 +124,8 @@ def _continued(
         joined(record, by_leader[leader], own=leader == i)
         for i, (record, leader) in enumerate(zip(before.history, leaders, strict=True))
     )
-    return dataclasses.replace(refined, status=history[best].status, history=history)
+    status = refined.status if refined.interrupted else history[best].status
+    return dataclasses.replace(refined, status=status, history=history)
 
 
 def _continued_alone(before: Maximum, last: Maximum, best: int) -> Maximum:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayesvm.linalg import Cholesky, SupportFactor
+from bayesvm.persistence import version2
 from bayesvm.persistence.registry import present_name
 
 
@@ -30,6 +31,7 @@ def _padded_signed_factor(fields: dict[str, Any]) -> dict[str, Any]:
 #: (name of the class, version of the file) -> function that returns the fields of the next version.
 MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
     ("linalg.SignedFactor", 1): _padded_signed_factor,
+    **{(name, 2): change for name, change in version2.CHANGES.items()},
 }
 
 

@@ -23,10 +23,42 @@ from sklearn.base import BaseEstimator
 from bayesvm.kernels.inputs import Inputs
 
 #: Packages whose classes may be stored.
-LAYERS = ("kernels", "likelihoods", "linalg", "solvers", "inference", "hyper", "estimators", "tables", "distributed")
+LAYERS = (
+    "kernels",
+    "likelihoods",
+    "linalg",
+    "solvers",
+    "inference",
+    "hyper",
+    "models",
+    "estimators",
+    "tables",
+    "distributed",
+)
 
 #: Old name -> present name.
-RENAMED: Mapping[str, str] = {}
+RENAMED: Mapping[str, str] = {
+    "estimators.Approximation": "models.Approximation",
+    "estimators.Calibration": "models.Calibration",
+    "estimators.Candidate": "models.Candidate",
+    "estimators.LSMachine": "models.LeastSquaresModel",
+    "estimators.Levels": "models.Levels",
+    "estimators.Machine": "models.GaussianProcessModel",
+    "estimators.Mode": "models.Mode",
+    "estimators.OnlineMachine": "models.OnlineModel",
+    "estimators.Refinement": "models.Refinement",
+    "estimators.RelevanceMachine": "models.RelevanceVectorModel",
+    "estimators.ScaleCalibration": "models.ScaleCalibration",
+    "estimators.Standardizer": "models.Standardizer",
+    "estimators.TargetScale": "models.TargetScale",
+    "hyper.ClimbStatus": "hyper.SearchStatus",
+    "hyper.NormalizedObjective": "hyper.HingeObjective",
+    "hyper.ScaledObjective": "hyper.FixedProductObjective",
+    "hyper.SharedObjective": "hyper.EvidenceObjective",
+}
+
+#: Classes of older releases that nothing needs any more: where a file has such an object, None is read.
+FORGOTTEN = frozenset({"estimators.Nodes"})
 
 
 @functools.cache
@@ -91,4 +123,4 @@ class Registry:
         return self._classes.get(name if ":" in name else present_name(name))
 
 
-__all__ = ["LAYERS", "RENAMED", "Registry", "own_classes", "present_name", "storable"]
+__all__ = ["FORGOTTEN", "LAYERS", "RENAMED", "Registry", "own_classes", "present_name", "storable"]

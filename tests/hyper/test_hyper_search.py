@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.hyper import EvidenceObjective, Maximizer, maximize_evidence, maximize_untying
-from bayesvm.hyper.tie import untied
+from bayesvm.hyper import EvidenceObjective, Maximizer, maximize_evidence
+from bayesvm.hyper.ard_search import untied
+from bayesvm.hyper.surrogate import maximize_through_surrogates
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian, Linear
 from bayesvm.kernels.inputs import Inputs
@@ -36,7 +37,7 @@ def test_never_below_the_tied_optimum(likelihood, seed):
     starts = tied_starts(objective)
     tied = dataclasses.replace(objective, kernel=objective.kernel.tied())
     first = maximize_evidence(Maximizer(), tied, starts)
-    found = maximize_untying(Maximizer(), objective, starts)
+    found = maximize_evidence(Maximizer(), objective, starts)
     assert found.value >= first.value - 1e-9
     assert found.theta.shape == objective.theta0.shape
     np.testing.assert_allclose(objective.evaluate(found.theta).value, found.value, rtol=1e-6)
@@ -44,7 +45,7 @@ def test_never_below_the_tied_optimum(likelihood, seed):
 
 def test_relevant_features_are_told_from_noise():
     objective = machine(lib.RaisedCosine(), n=100)
-    found = maximize_untying(Maximizer(), objective, tied_starts(objective))
+    found = maximize_evidence(Maximizer(), objective, tied_starts(objective))
     relevance = objective.model(found.theta)[0].relevance(4)
     assert np.argmax(relevance) == 0
     assert relevance[0] > 10.0 * relevance[2:].max()
@@ -54,7 +55,7 @@ def test_history_holds_points_of_the_larger_space():
     objective = machine(lib.RaisedCosine())
     starts = tied_starts(objective)
     calls = []
-    found = maximize_untying(Maximizer(callback=calls.append), objective, starts)
+    found = maximize_evidence(Maximizer(callback=calls.append), objective, starts)
     assert len(found.history) >= len(starts) + 1
     for record in found.history:
         assert record.start.shape == record.end.shape == objective.theta0.shape
@@ -73,10 +74,10 @@ def test_untied_point_has_the_same_evidence():
     np.testing.assert_array_equal(larger[-2:], theta[-2:])  # the likelihood's parameters
 
 
-def test_starts_of_the_larger_space_climb_as_they_are():
+def test_starts_of_the_larger_space_are_searched_as_they_are():
     objective = machine(lib.RaisedCosine())
     loose = objective.theta0 + np.array([0.5, 0.0, 1.0, 2.0, 2.0, 0.0])
-    found = maximize_untying(Maximizer(), objective, [loose, *tied_starts(objective)])
+    found = maximize_evidence(Maximizer(), objective, [loose, *tied_starts(objective)])
     assert any(np.array_equal(record.start, loose) for record in found.history)
     alone = maximize_evidence(Maximizer(), objective, [loose])
     assert found.value >= alone.value - 1e-9
@@ -85,6 +86,6 @@ def test_starts_of_the_larger_space_climb_as_they_are():
 def test_without_ard_there_is_nothing_to_untie():
     objective = machine(lib.RaisedCosine(), kernel=Gaussian() + Constant())
     starts = tied_starts(objective)
-    plain, untying = (m(Maximizer(), objective, starts) for m in (maximize_evidence, maximize_untying))
+    plain, untying = (m(Maximizer(), objective, starts) for m in (maximize_through_surrogates, maximize_evidence))
     assert plain.value == untying.value
     assert len(plain.history) == len(untying.history)

@@ -1,4 +1,4 @@
-"""Climbing on some of the rows first: the optimum of all rows, at a lower cost."""
+"""Searching on some of the rows first: the optimum of all rows, at a lower cost."""
 
 from typing import ClassVar
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.hyper import ClimbStatus, EvidenceObjective, Maximizer, maximize_evidence, maximize_thinning, thin
-from bayesvm.hyper.thin import SHARE, _drawn
+from bayesvm.hyper import EvidenceObjective, Maximizer, SearchStatus, maximize_evidence, subsample
+from bayesvm.hyper.subsample import SHARE, drawn_rows
+from bayesvm.hyper.surrogate import maximize_through_surrogates
 from bayesvm.inference import Exact, Laplace
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
@@ -18,7 +19,7 @@ N = 600
 @pytest.fixture(autouse=True)
 def many(monkeypatch):
     """Few rows are many here, to save time."""
-    monkeypatch.setattr(thin, "MANY", N)
+    monkeypatch.setattr(subsample, "MANY", N)
 
 
 def regression(n=N, likelihood=None):
@@ -51,11 +52,11 @@ class Counting(EvidenceObjective):
 def test_the_same_optimum_with_fewer_evaluations_of_all_rows(problem):
     objective = problem()
     starts = [objective.theta0 + 0.5, objective.theta0 - 1.0]
-    plain = maximize_evidence(Maximizer(), objective, starts)
+    plain = maximize_evidence(Maximizer(), objective, starts, subsample=False)
     Counting.seen.clear()
     counting = Counting(objective.kernel, objective.likelihood, objective.inference, objective.X, objective.y)
-    found = maximize_thinning(Maximizer(), counting, starts)
-    assert found.value > plain.value - 0.5  # teeth of an evidence that jumps
+    found = maximize_evidence(Maximizer(), counting, starts)
+    assert found.value > plain.value - 0.5  # the size of the jumps
     assert found.status.ok
     assert Counting.seen[N] < sum(record.evaluations for record in plain.history)
     assert set(Counting.seen) == {N, int(SHARE * N)}
@@ -64,7 +65,7 @@ def test_the_same_optimum_with_fewer_evaluations_of_all_rows(problem):
 def test_history_holds_evidences_of_all_rows():
     objective = regression()
     far = objective.theta0 + np.array([0.0, -6.0, 0.0, 3.0])
-    found = maximize_thinning(Maximizer(), objective, [objective.theta0, far])
+    found = maximize_evidence(Maximizer(), objective, [objective.theta0, far])
     assert len(found.history) == 2
     assert found.value == max(record.value for record in found.history)
     for record in found.history:
@@ -78,20 +79,20 @@ def test_the_curvature_of_the_part_serves_all_rows(monkeypatch):
     def spy(maximizer, stage, starts, *, metrics=None):
         if metrics is not None:
             given.update(H=metrics[0], theta=starts[0])
-        return maximize_evidence(maximizer, stage, starts, metrics=metrics)
+        return maximize_through_surrogates(maximizer, stage, starts, metrics=metrics)
 
-    monkeypatch.setattr(thin, "maximize_evidence", spy)
-    maximize_thinning(Maximizer(), objective, [objective.theta0 + 0.5])
+    monkeypatch.setattr(subsample, "maximize_through_surrogates", spy)
+    maximize_evidence(Maximizer(), objective, [objective.theta0 + 0.5])
     step = np.eye(given["theta"].size)[-1] * 1e-3  # the last entry is the noise
     up, down = (objective.evaluate(given["theta"] + s * step).gradient[-1] for s in (1.0, -1.0))
     curvature = (down - up) / 2e-3
     assert 0.67 < given["H"][-1, -1] * curvature < 1.5
 
 
-def test_few_rows_climb_as_ever():
+def test_few_rows_are_searched_at_once():
     objective = regression(n=60)
     starts = [objective.theta0]
-    plain, found = (f(Maximizer(), objective, starts) for f in (maximize_evidence, maximize_thinning))
+    plain, found = (maximize_evidence(Maximizer(), objective, starts, subsample=s) for s in (False, True))
     np.testing.assert_array_equal(plain.theta, found.theta)
 
 
@@ -102,18 +103,18 @@ def test_an_interrupt_on_the_part_is_final():
         if tick.evaluation == 3:
             raise KeyboardInterrupt
 
-    found = maximize_thinning(Maximizer(callback=stop), objective, [objective.theta0])
+    found = maximize_evidence(Maximizer(callback=stop), objective, [objective.theta0])
     assert found.interrupted
-    assert found.history[0].status is ClimbStatus.INTERRUPTED
+    assert found.history[0].status is SearchStatus.INTERRUPTED
     np.testing.assert_allclose(objective.evaluate(found.theta).value, found.value, rtol=1e-7)
 
 
 def test_rare_classes_are_all_in_the_part():
     y = np.where(np.arange(N) < 30, 1.0, -1.0)
-    rows = _drawn(y, 150)
+    rows = drawn_rows(y, 150)
     assert rows.size == np.unique(rows).size == 150
     assert np.sum(y[rows] == 1.0) == 30
-    balanced = _drawn(np.where(np.arange(N) % 2, 1.0, -1.0), 150)
+    balanced = drawn_rows(np.where(np.arange(N) % 2, 1.0, -1.0), 150)
     assert np.sum(balanced % 2) == 75
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import logging
-import pickle
 
 import numpy as np
 import pytest
@@ -10,8 +9,7 @@ from threadpoolctl import threadpool_limits
 
 import bayesvm.likelihoods as lib
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.hyper import ClimbStatus, EvidenceObjective, Maximizer
-from bayesvm.hyper.maximize import Best
+from bayesvm.hyper import EvidenceObjective, Maximizer, SearchStatus
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
@@ -69,7 +67,7 @@ STARTS = [np.array(s) for s in ([2.3, 0.3, 4.6], [0.0, 0.0, 0.0], [4.6, 0.3, 4.6
 # -- results ----------------------------------------------------------------------------------------------------------
 def test_best_of_two_hills():
     found = Maximizer().maximize(Known(two_hills, 1), [np.array([9.0]), np.array([1.0])])
-    assert found.status is ClimbStatus.CONVERGED
+    assert found.status is SearchStatus.CONVERGED
     np.testing.assert_allclose(found.theta, 0.0, atol=0.2)
     assert found.value == max(r.value for r in found.history)
     assert len(found.history) == 2
@@ -114,7 +112,7 @@ def test_no_start():
 def test_nothing_to_learn():
     found = Maximizer().maximize(Known(lambda t: (2.5, []), 0), [np.empty(0)])
     assert found.value == 2.5
-    assert found.status is ClimbStatus.CONVERGED
+    assert found.status is SearchStatus.CONVERGED
     assert found.history[0].evaluations == 1
 
 
@@ -122,7 +120,7 @@ def test_nothing_to_learn():
 def test_limit_of_evaluations(limit):
     objective = Known(lambda t: (t[0], [1.0]), 1, bound=1e6)
     found = Maximizer(max_evaluations=limit).maximize(objective, [np.zeros(1)])
-    assert found.status is ClimbStatus.LIMIT
+    assert found.status is SearchStatus.LIMIT
     assert not found.status.ok
     assert limit <= objective.calls <= limit + 10  # a step that was begun is finished
     assert limit > 1 or objective.calls == 1
@@ -133,7 +131,7 @@ def test_a_solver_that_did_not_converge_is_no_obstacle():
         def evaluate(self, theta, warm_start=None):
             return dataclasses.replace(super().evaluate(theta), evidence=Inner(Status.STALLED))
 
-    assert Maximizer().maximize(Tired(hill, 1), [np.ones(1)]).status is ClimbStatus.CONVERGED
+    assert Maximizer().maximize(Tired(hill, 1), [np.ones(1)]).status is SearchStatus.CONVERGED
 
 
 # -- jumps ------------------------------------------------------------------------------------------------------------
@@ -168,7 +166,7 @@ def test_a_hopeless_start_is_abandoned():
         return value - 100.0, gradient
 
     found = Maximizer(tol=1e-9).maximize(Known(far_apart, 2), [np.array([28.8, 31.0]), np.array([5.0, 0.0])])
-    assert found.history[0].status is ClimbStatus.ABANDONED
+    assert found.history[0].status is SearchStatus.ABANDONED
     assert found.history[1].status.ok
     assert found.history[0].evaluations < 30
 
@@ -177,7 +175,7 @@ def test_starts_that_meet_are_merged():
     start = np.array([-1.2, 1.0])
     objective = Known(rosenbrock, 2)
     found = Maximizer(tol=1e-8).maximize(objective, [start, start.copy(), start.copy()])
-    assert [r.status for r in found.history] == [ClimbStatus.CONVERGED, ClimbStatus.MERGED, ClimbStatus.MERGED]
+    assert [r.status for r in found.history] == [SearchStatus.CONVERGED, SearchStatus.MERGED, SearchStatus.MERGED]
     assert found.history[1].evaluations < found.history[0].evaluations
     np.testing.assert_allclose(found.theta, 1.0, atol=1e-2)
 
@@ -216,7 +214,7 @@ def broken_above(limit):
 
 def test_a_start_that_fails_is_left_behind():
     found = Maximizer().maximize(Known(broken_above(4.0), 1), [np.array([5.0]), np.array([-1.0])])
-    assert [r.status for r in found.history] == [ClimbStatus.FAILED, ClimbStatus.CONVERGED]
+    assert [r.status for r in found.history] == [SearchStatus.FAILED, SearchStatus.CONVERGED]
     assert found.history[0].value == -np.inf
     assert found.history[0].evaluations == 1
     np.testing.assert_allclose(found.theta, 2.0, atol=0.2)
@@ -272,14 +270,14 @@ def test_an_interrupt_keeps_the_best_so_far(when, caplog):
     found = Maximizer(tol=1e-9, callback=callback).maximize(Known(hill, 2), starts)
     assert len(ticks) == when
     assert found.value == max(t.value for t in ticks)
-    assert found.status is ClimbStatus.INTERRUPTED
+    assert found.status is SearchStatus.INTERRUPTED
     assert not found.status.ok
     assert "interrupted" in caplog.text
     assert sum(r.evaluations for r in found.history) == when
     for i, record in enumerate(found.history):
         own = [t.value for t in ticks if t.start == i]
         assert record.value == max(own, default=-np.inf)
-        assert record.status in (ClimbStatus.INTERRUPTED, ClimbStatus.CONVERGED, ClimbStatus.ABANDONED)
+        assert record.status in (SearchStatus.INTERRUPTED, SearchStatus.CONVERGED, SearchStatus.ABANDONED)
 
 
 def test_an_interrupt_in_a_thread_keeps_the_best_so_far():
@@ -291,7 +289,7 @@ def test_an_interrupt_in_a_thread_keeps_the_best_so_far():
             raise KeyboardInterrupt
 
     found = Maximizer(tol=1e-9, n_jobs=2, callback=callback).maximize(machine(), STARTS)
-    assert found.status is ClimbStatus.INTERRUPTED
+    assert found.status is SearchStatus.INTERRUPTED
     assert found.value == max(t.value for t in ticks)
 
 
@@ -301,8 +299,3 @@ def test_an_interrupt_before_the_first_evaluation_is_raised():
 
     with pytest.raises(KeyboardInterrupt):
         Maximizer().maximize(Known(function, 1), [np.zeros(1)])
-
-
-def test_a_copy_of_the_best_point_for_another_process_is_empty():
-    best = Best()
-    assert pickle.loads(pickle.dumps(best)).point is None

@@ -1,4 +1,4 @@
-"""Switching weak features off: never at the expense of the evidence."""
+"""Switching features on and off: never at the expense of the evidence."""
 
 import dataclasses
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.hyper import ClimbStatus, EvidenceObjective, Maximizer, Maximum, StartRecord
-from bayesvm.hyper.lull import lull
+from bayesvm.hyper import EvidenceObjective, Maximizer, Maximum, SearchStatus, StartRecord
+from bayesvm.hyper.ard_search import switch_off, switch_on
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
@@ -32,8 +32,8 @@ def maximum_at(objective, relevance):
         kernel = kernel.with_relevance(feature, value)
     theta = np.concatenate([kernel.theta, likelihood.theta])
     found = objective.evaluate(theta)
-    record = StartRecord(theta, theta, found.value, 1, ClimbStatus.CONVERGED, 0.0)
-    return Maximum(theta, found.value, found.evidence.latent, ClimbStatus.CONVERGED, (record,))
+    record = StartRecord(theta, theta, found.value, 1, SearchStatus.CONVERGED, 0.0)
+    return Maximum(theta, found.value, found.evidence.latent, SearchStatus.CONVERGED, (record,))
 
 
 def relevances(objective, maximum):
@@ -48,9 +48,9 @@ def relevances(objective, maximum):
 def test_weak_features_go_and_the_evidence_does_not_fall(likelihood):
     objective = machine(likelihood)
     before = maximum_at(objective, [1.0, 0.3, 1e-4, 1e-5, 1e-5])
-    after = lull(Maximizer(), objective, before)
+    after = switch_off(Maximizer(), objective, before)
     assert after.value >= before.value
-    assert after.status is ClimbStatus.CONVERGED
+    assert after.status is SearchStatus.CONVERGED
     assert after.history[:1] == before.history
     np.testing.assert_allclose(objective.evaluate(after.theta).value, after.value, rtol=1e-6)
     found = relevances(objective, after)
@@ -65,7 +65,7 @@ def test_a_weak_feature_that_matters_stays():
     kernel = (Gaussian(4.0, ard=True) + Constant()).bind(D)
     objective = EvidenceObjective(kernel, lib.GaussianNoise(0.05), Laplace(), Inputs(X), y)
     before = maximum_at(objective, [60.0, 0.05, 1e-8, 1e-8, 1e-8])
-    after = lull(Maximizer(), objective, before)
+    after = switch_off(Maximizer(), objective, before)
     assert after is before  # the second is weak beside the first, but the evidence needs it; the others are off already
 
 
@@ -73,7 +73,7 @@ def test_a_lower_end_is_not_taken():
     objective = machine(lib.Logistic())
     before = maximum_at(objective, [1.0, 0.3, 1e-4, 1e-5, 1e-5])
     high = dataclasses.replace(before, value=before.value + 1e3)
-    after = lull(Maximizer(), objective, high)
+    after = switch_off(Maximizer(), objective, high)
     np.testing.assert_array_equal(after.theta, high.theta)
     assert after.value == high.value
     assert len(after.history) == 2
@@ -82,7 +82,7 @@ def test_a_lower_end_is_not_taken():
 def test_without_relevances_there_is_nothing_to_do():
     objective = machine(lib.Logistic(), kernel=Gaussian() + Constant())
     before = maximum_at(objective, [])
-    assert lull(Maximizer(), objective, before) is before
+    assert switch_off(Maximizer(), objective, before) is before
 
 
 def test_an_interrupt_keeps_the_best_so_far():
@@ -92,6 +92,49 @@ def test_an_interrupt_keeps_the_best_so_far():
     def interrupt(tick):
         raise KeyboardInterrupt
 
-    after = lull(Maximizer(callback=interrupt), objective, before)
+    after = switch_off(Maximizer(callback=interrupt), objective, before)
+    assert after.interrupted
+    assert after.value >= before.value
+
+
+# -- switching on -------------------------------------------------------------------------------------------------------
+def test_a_feature_whose_gradient_has_vanished_is_switched_on():
+    objective = machine(lib.Logistic(), n=120)
+    off = maximum_at(objective, [1e-12, 0.3, 1e-12, 1e-12, 1e-12])
+    assert abs(objective.evaluate(off.theta).gradient[1]) < 1e-4  # a search by gradients cannot bring it back
+    after = switch_on(Maximizer(), objective, off)
+    assert after.value > off.value + 5.0
+    assert relevances(objective, after)[0] > 1e-2
+    assert after.history[:1] == off.history
+    np.testing.assert_allclose(objective.evaluate(after.theta).value, after.value, rtol=1e-6)
+
+
+def test_irrelevant_features_stay_off():
+    objective = machine(lib.Logistic(), n=120)
+    start = maximum_at(objective, [1.0, 0.3, 1e-12, 1e-12, 1e-12])
+    best = Maximizer().maximize(objective, [start.theta])
+    assert np.all(relevances(objective, best)[2:] < 1e-3)
+    assert switch_on(Maximizer(), objective, best) is best
+
+
+def test_first_order_gains_are_those_of_small_changes():
+    objective = machine(lib.RaisedCosine())
+    here = objective.evaluate(objective.theta0)
+    for k in range(D + 1):
+        step = np.eye(objective.theta0.size)[k] * 1e-4
+        there = objective.evaluate(objective.theta0 + step)
+        (gain,) = objective.gains(here, [there.theta])
+        assert gain == pytest.approx(there.value - here.value, rel=1e-2, abs=1e-7)
+
+
+def test_an_interrupt_while_switching_on_is_reported():
+    objective = machine(lib.Logistic(), n=120)
+    before = maximum_at(objective, [1e-12, 0.3, 1e-12, 1e-12, 1e-12])
+
+    def interrupt(progress):
+        if progress.evaluation == 2:
+            raise KeyboardInterrupt
+
+    after = switch_on(Maximizer(callback=interrupt), objective, before)
     assert after.interrupted
     assert after.value >= before.value

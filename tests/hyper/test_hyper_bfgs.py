@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bayesvm.hyper.ascent import ClimbStatus, Point, advance, begin
+from bayesvm.hyper.bfgs import Point, SearchStatus, advance, begin
 
 WIDE = 1e3
 
@@ -31,7 +31,7 @@ def climb(function, start, bounds=None, tol=1e-6, limit=400):
     evaluate = Recorder(function)
     state = begin(evaluate, start, bounds)
     heights = [state.point.value]
-    while state.status is ClimbStatus.RUNNING and len(evaluate.points) < limit:
+    while state.status is SearchStatus.RUNNING and len(evaluate.points) < limit:
         state = advance(evaluate, state, bounds, tol)
         heights.append(state.point.value)
     assert state.evaluations == len(evaluate.points)
@@ -55,7 +55,7 @@ def rosenbrock(x):
 # -- smooth functions -------------------------------------------------------------------------------------------------
 def test_quadratic():
     state, evaluate = climb(quadratic([1.0, -2.0, 0.5], np.diag([1.0, 10.0, 0.3])), [0.0, 0.0, 0.0])
-    assert state.status is ClimbStatus.CONVERGED
+    assert state.status is SearchStatus.CONVERGED
     np.testing.assert_allclose(state.point.theta, [1.0, -2.0, 0.5], atol=5e-3)
     assert len(evaluate.points) < 40
 
@@ -71,7 +71,7 @@ def test_random_quadratics_within_bounds(seed, d, log_condition, size):
     centre, bounds = rng.normal(size=d), np.sort(rng.normal(scale=1.5, size=(d, 2)), axis=1)
     function = quadratic(centre, hessian)
     state, evaluate = climb(function, rng.normal(size=d), bounds, tol=1e-8)
-    assert state.status in (ClimbStatus.CONVERGED, ClimbStatus.STALLED)
+    assert state.status in (SearchStatus.CONVERGED, SearchStatus.STALLED)
     # the optimality conditions, in nats: no step of a unit along a coordinate gains much
     x, g = state.point.theta, state.point.gradient
     step = np.clip(x + g / np.diagonal(hessian), bounds[:, 0], bounds[:, 1]) - x
@@ -82,7 +82,7 @@ def test_random_quadratics_within_bounds(seed, d, log_condition, size):
 
 def test_optimum_at_a_bound():
     state, _ = climb(quadratic([5.0, 0.3], [[1.0, 0.5], [0.5, 1.0]]), [0.0, 0.0], [[-1.0, 1.0], [-1.0, 3.0]], tol=1e-10)
-    assert state.status is ClimbStatus.CONVERGED
+    assert state.status is SearchStatus.CONVERGED
     assert state.point.theta[0] == 1.0
     np.testing.assert_allclose(state.point.theta[1], 0.3 + 0.5 * 4.0, atol=1e-4)
 
@@ -95,7 +95,7 @@ def test_a_start_outside_the_bounds_is_moved_inside():
 
 def test_curved_valley():
     state, evaluate = climb(rosenbrock, [-1.2, 1.0], tol=1e-8)
-    assert state.status is ClimbStatus.CONVERGED
+    assert state.status is SearchStatus.CONVERGED
     np.testing.assert_allclose(state.point.theta, [1.0, 1.0], atol=1e-3)
     assert len(evaluate.points) < 150
 
@@ -115,7 +115,7 @@ def test_a_long_flat_direction_is_tried():
 
 def test_huge_gradients_take_bounded_steps():
     state, evaluate = climb(quadratic([3.0], [[1e8]]), [0.0], tol=1e-6)
-    assert state.status is ClimbStatus.CONVERGED
+    assert state.status is SearchStatus.CONVERGED
     steps = np.abs(np.diff([p.theta[0] for p in evaluate.points]))
     assert steps.max() < 30.0
 
@@ -123,20 +123,20 @@ def test_huge_gradients_take_bounded_steps():
 def test_nothing_to_learn():
     evaluate = Recorder(lambda x: (3.0, np.empty(0)))
     state = begin(evaluate, np.empty(0), np.empty((0, 2)))
-    assert state.status is ClimbStatus.CONVERGED
+    assert state.status is SearchStatus.CONVERGED
     assert state.evaluations == 1
 
 
 def test_a_start_at_the_optimum_costs_one_evaluation():
     state, evaluate = climb(quadratic([0.0, 0.0], np.eye(2)), [0.0, 0.0])
-    assert state.status is ClimbStatus.CONVERGED
+    assert state.status is SearchStatus.CONVERGED
     assert len(evaluate.points) == 1
 
 
 def test_a_step_too_far_tells_where_the_optimum_is():
     """One overshoot of a parabola gives its curvature and its vertex: the next trial is the optimum, not half of the way."""
     state, evaluate = climb(quadratic([0.15], [[100.0]]), [0.0])
-    assert state.status is ClimbStatus.CONVERGED
+    assert state.status is SearchStatus.CONVERGED
     np.testing.assert_allclose([p.theta[0] for p in evaluate.points], [0.0, 1.0, 0.15], atol=1e-6)
 
 
@@ -204,7 +204,7 @@ def test_sawtooth(height, width, start):
         return trend + height * np.sum(phase), -x + height / width
 
     state, evaluate = climb(function, [start, -1.0], tol=1e-2)
-    assert state.status in (ClimbStatus.CONVERGED, ClimbStatus.STALLED)
+    assert state.status in (SearchStatus.CONVERGED, SearchStatus.STALLED)
     assert len(evaluate.points) < 300
     best = max(p.value for p in evaluate.points)
     assert state.point.value == best
@@ -225,14 +225,14 @@ def test_random_jumps_always_end(seed, d, height, count):
         return value + sizes @ (normals @ x > offsets), gradient
 
     state, evaluate = climb(function, 2.0 * rng.normal(size=d), tol=1e-3)
-    assert state.status in (ClimbStatus.CONVERGED, ClimbStatus.STALLED)
+    assert state.status in (SearchStatus.CONVERGED, SearchStatus.STALLED)
     assert len(evaluate.points) < 300
     assert state.point.value == max(p.value for p in evaluate.points)
 
 
 def test_a_wrong_gradient_ends_as_stalled():
     state, evaluate = climb(lambda x: (-x @ x, 2.0 * x), [1.0, 1.0], tol=1e-3)
-    assert state.status is ClimbStatus.STALLED
+    assert state.status is SearchStatus.STALLED
     np.testing.assert_array_equal(state.point.theta, [1.0, 1.0])
     assert len(evaluate.points) < 20
 
@@ -240,7 +240,7 @@ def test_a_wrong_gradient_ends_as_stalled():
 # -- points that cannot be computed -----------------------------------------------------------------------------------
 def test_a_start_that_cannot_be_computed():
     state, evaluate = climb(lambda x: (-np.inf, 0.0 * x), [1.0])
-    assert state.status is ClimbStatus.FAILED
+    assert state.status is SearchStatus.FAILED
     assert len(evaluate.points) == 1
 
 
@@ -249,12 +249,12 @@ def test_a_forbidden_region_is_turned_back_from():
         return (x[0], np.ones(1)) if x[0] < 0.7 else (-np.inf, np.zeros(1))
 
     state, evaluate = climb(function, [0.0], tol=1e-3)
-    assert state.status is ClimbStatus.STALLED
+    assert state.status is SearchStatus.STALLED
     assert 0.6 < state.point.value < 0.7
     assert len(evaluate.points) < 80
 
 
 def test_which_ends_are_good():
-    good = {ClimbStatus.CONVERGED, ClimbStatus.STALLED, ClimbStatus.MERGED}
-    assert {s for s in ClimbStatus if s.ok} == good
-    assert all(s.value for s in ClimbStatus)
+    good = {SearchStatus.CONVERGED, SearchStatus.STALLED, SearchStatus.MERGED}
+    assert {s for s in SearchStatus if s.ok} == good
+    assert all(s.value for s in SearchStatus)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.hyper import ClimbStatus, EvidenceObjective, Maximizer, maximize_evidence
+from bayesvm.hyper import EvidenceObjective, Maximizer, SearchStatus, maximize_evidence
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
@@ -80,7 +80,7 @@ def test_an_interrupt_while_settling_keeps_the_best_so_far(when):
 
     objective = machine(lib.Trigonometric())
     found = maximize_evidence(Maximizer(callback=callback), objective, STARTS)
-    assert found.status is ClimbStatus.INTERRUPTED
+    assert found.status is SearchStatus.INTERRUPTED
     assert len(ticks) <= when + len(STARTS)  # each end is evaluated once more, with the likelihood itself
     best = max(ticks[:when], key=lambda t: t.value)
     assert found.value >= objective.evaluate(best.theta).value - 1e-6
@@ -99,5 +99,5 @@ def test_an_interrupt_while_refining_is_reported():
             raise KeyboardInterrupt
 
     found = maximize_evidence(Maximizer(callback=callback), objective, STARTS)
-    assert found.status is ClimbStatus.INTERRUPTED
+    assert found.status is SearchStatus.INTERRUPTED
     assert found.value == max(t.value for t in ticks[len(settled) :])
