@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from bayesvm._core import _smo
+from bayesvm._core import working_set as _smo
 from bayesvm.estimators._columns import columns_of
 from bayesvm.estimators._gap_bar import GapBar
 from bayesvm.estimators._standardize import weighted_moments

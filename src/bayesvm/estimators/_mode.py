@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm._core import _smo
+from bayesvm._core import working_set as _smo
 from bayesvm.estimators._machine import Machine
 from bayesvm.inference import Posterior
 from bayesvm.kernels.inputs import Inputs

@@ -14,7 +14,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm._core import scaled_block
+from bayesvm._core.gram import scaled_block
 from bayesvm.linalg.cholesky import Cholesky, cholesky
 from bayesvm.typing import Indices, Matrix, Vector
 

@@ -24,7 +24,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayesvm._core import rows_times
+from bayesvm._core.gram import rows_times
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import SupportFactor
 from bayesvm.solvers.base import MAPResult, Solver, Status

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayesvm._core import _smo
+from bayesvm._core import working_set as native
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.likelihoods.dual import Dual
@@ -66,7 +66,7 @@ class SMO(Solver):
         smooth = likelihood.traits.smoothness >= 1
         scale = max(1.0, float(np.max(np.abs(y)))) if not smooth else 1.0
         begin = None if warm_start is None else _feasible(dual, likelihood.derivatives(y, warm_start))
-        columns = _smo.DenseColumns(np.ascontiguousarray(K))
+        columns = native.DenseColumns(np.ascontiguousarray(K))
         gap = self.tol * scale if not smooth else max(1e-3, self.tol)
         options = WorkingSet(tol=gap, max_iter=self.max_iter, cache_bytes=self.cache_bytes)
         run = options.start(columns, dual, equality=False, start=begin)

@@ -7,7 +7,7 @@ with the :math:`h_i` of a :class:`~bayesvm.likelihoods.dual.Dual`. The equality 
 :math:`\max_i D_i^- \le \min_i D_i^+` (Thesis (C.7), (C.18)), or without the constraint :math:`D_i^- \le 0 \le D_i^+` for
 every i (Thesis (4.33), (5.31)). The *gap* by which this fails is what ``tol`` bounds.
 
-The work is native (``_core._smo``); it is done in slices of a fraction of a second, between which Python runs: signals are
+The work is native (:mod:`bayesvm._core.working_set`); it is done in slices of a fraction of a second, between which Python runs: signals are
 served, progress is reported, other threads can ask it to stop.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bayesvm._core import _smo
+from bayesvm._core import working_set as native
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Vector
@@ -83,7 +83,7 @@ class Run:
     ``alpha`` is a feasible point throughout.
     """
 
-    def __init__(self, solver: _smo.Solver, tol: float) -> None:
+    def __init__(self, solver: native.Solver, tol: float) -> None:
         self._solver = solver
         self._code = 0
         self.tol = tol
@@ -149,13 +149,13 @@ class WorkingSet:
     cache_bytes: int = 500 * 2**20
     shrink: bool = True
 
-    def start(self, columns: _smo.Columns, dual: Dual, *, equality: bool, start: Vector | None = None) -> Run:
+    def start(self, columns: native.Columns, dual: Dual, *, equality: bool, start: Vector | None = None) -> Run:
         """Return a run from the feasible point ``start`` (zero if None)."""
         begin = np.zeros_like(dual.target) if start is None else np.clip(start, dual.lower, dual.upper)
         target, kink, bend, weight, lower, upper = (
             np.ascontiguousarray(getattr(dual, f.name), dtype=float) for f in dataclasses.fields(dual)
         )
-        solver = _smo.Solver(
+        solver = native.Solver(
             columns, target, kink, bend, weight, lower, upper, begin,
             equality=equality, shrink=self.shrink, tol=self.tol, max_iter=self.max_iter, cache_bytes=self.cache_bytes,
         )  # fmt: skip

@@ -18,7 +18,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm._core import _smo
+from bayesvm._core import working_set as native
 from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.dual import Dual
@@ -113,7 +113,7 @@ def hinge_mode(K: Matrix, y: Vector, bound: Vector, *, warm_start: Vector | None
         spent = mode.n_iter
     begin = None if warm_start is None else np.clip(warm_start, 0.0, 1.0) * bound * y
     run = WorkingSet(tol=GAPS[0]).start(
-        _smo.DenseColumns(np.ascontiguousarray(K)), _dual(y, bound), equality=False, start=begin
+        native.DenseColumns(np.ascontiguousarray(K)), _dual(y, bound), equality=False, start=begin
     )
     for gap in GAPS:
         run.sharpen(gap)
