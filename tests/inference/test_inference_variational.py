@@ -12,7 +12,7 @@ import bayesvm.likelihoods as lib
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.hyper import EvidenceObjective
 from bayesvm.inference import Exact, FactorAnalysed, Inference, Variational, variational
-from bayesvm.inference.free_energy import Gaussian as Free
+from bayesvm.inference.free_energy import VariationalGaussian as Free
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.solvers import Status

@@ -105,9 +105,9 @@ def test_shrinking_sets_variables_aside():
     run = WorkingSet(tol=1e-6).start(working_set.KernelColumns(X, True, 1.0), dual, equality=True)
     active = []
     while not run.advance(0.001):
-        active.append(run.tick().active)
+        active.append(run.progress().active)
     assert min(active) < 1500
-    assert run.tick().active == 3000
+    assert run.progress().active == 3000
 
 
 @pytest.mark.parametrize(

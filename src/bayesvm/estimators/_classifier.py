@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from bayesvm import inference
 from bayesvm.estimators._calibration import Calibration, calibrate_odds
-from bayesvm.estimators._inference import PREDICTIVE_EP, inference_from_name
 from bayesvm.estimators._labels import LabelProbabilities
 from bayesvm.estimators._machine import Machine, refine
-from bayesvm.inference import EP, Inference
+from bayesvm.inference import EP, PREDICTIVE_EP, Inference
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Classification, Likelihood, Weighted, from_name
 from bayesvm.typing import Indices, Matrix, Vector
@@ -38,7 +38,7 @@ class SelfTuningClassifier(LabelProbabilities):
             raise ValueError(f"calibrate: expected 'auto', 'loo' or None, found {self.calibrate!r}")
 
     def _inference(self) -> Inference:
-        return inference_from_name(self.inference, self._likelihood(), self._solver())
+        return inference.from_name(self.inference, self._solver(), self._likelihood())
 
     def _refined(self, machine: Machine) -> Machine:
         wanted = self.posterior == "ep" and not isinstance(machine.objective.inference, EP)

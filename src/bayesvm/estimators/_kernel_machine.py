@@ -26,7 +26,7 @@ from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.kernels import Gaussian, Kernel, from_sklearn
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.dual import Dual
-from bayesvm.solvers.working_set import DualResult, Run, WorkingSet
+from bayesvm.solvers.working_set import DualResult, WorkingSet, WorkingSetRun
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Entries of the cross Gram matrix that prediction holds at a time.
@@ -98,7 +98,7 @@ class KernelMachine(BaseEstimator, ABC):
                 limited = dataclasses.replace(options, max_iter=int(self.max_iter) * problems[k].rows.size)
                 run = limited.start(source.columns(k), problems[k].dual, equality=True, start=starts[k])
                 try:
-                    return _finish(run, stop, lambda done: report(k, run.tick(), done=done))
+                    return _finish(run, stop, lambda done: report(k, run.progress(), done=done))
                 finally:
                     self._coefficients[k] = run.alpha
 
@@ -181,7 +181,7 @@ class _Source:
         return columns_of(self._kernel, self._inputs.take(rows))
 
 
-def _finish(run: Run, stop: threading.Event, report: Callable[[bool], None]) -> DualResult:
+def _finish(run: WorkingSetRun, stop: threading.Event, report: Callable[[bool], None]) -> DualResult:
     """Advance a run to its end, or until another thread says stop."""
     while not run.advance():
         report(False)

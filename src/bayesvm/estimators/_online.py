@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesvm.inference.online import Online, OnlineState
+from bayesvm.inference.online import OnlineState, OnlineUpdate
 from bayesvm.kernels import Rescaled
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
@@ -30,7 +30,7 @@ class OnlineMachine:
     ----------
     kernel, likelihood : Kernel, Likelihood
         The model; the kernel acts on standardised inputs.
-    options : Online
+    options : OnlineUpdate
         How samples are taken in.
     state : OnlineState
         What was learnt.
@@ -40,12 +40,12 @@ class OnlineMachine:
 
     kernel: Kernel
     likelihood: Likelihood
-    options: Online
+    options: OnlineUpdate
     state: OnlineState
     basis: Matrix
 
     @classmethod
-    def prior(cls, kernel: Kernel, likelihood: Likelihood, options: Online, n_features: int) -> OnlineMachine:
+    def prior(cls, kernel: Kernel, likelihood: Likelihood, options: OnlineUpdate, n_features: int) -> OnlineMachine:
         """Return the process before any sample."""
         return cls(kernel, likelihood, options, options.empty(), np.empty((0, n_features)))
 
@@ -108,8 +108,8 @@ class OnlineGP(BaseEstimator):
         """Return the rows for the batch machine; a hook for labels."""
         return rows
 
-    def _options(self) -> Online:
-        return Online(None if self.budget is None else int(self.budget), float(self.novelty))
+    def _options(self) -> OnlineUpdate:
+        return OnlineUpdate(None if self.budget is None else int(self.budget), float(self.novelty))
 
     def _report(self) -> None:
         shift, scale = self._prototype._standardizer.shift, self._prototype._standardizer.scale

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
+from bayesvm import inference
 from bayesvm.estimators._calibration import ScaleCalibration, calibrate_scale
-from bayesvm.estimators._inference import inference_from_name
 from bayesvm.estimators._machine import Machine, learn, refine
 from bayesvm.estimators._self_tuning import SelfTuning, generator
 from bayesvm.estimators._targets import TargetScale
@@ -101,7 +101,7 @@ class SelfTuningRegressor(RegressorMixin, SelfTuning):
             raise ValueError(f"calibrate: expected 'auto', 'loo' or None, found {self.calibrate!r}")
 
     def _inference(self) -> Inference:
-        return inference_from_name(self.inference, self._likelihood(), self._solver())
+        return inference.from_name(self.inference, self._solver(), self._likelihood())
 
     def _refined(self, machine: Machine) -> Machine:
         return refine(machine, None)

@@ -11,9 +11,9 @@ from scipy.special import log_expit, logsumexp
 from bayesvm.estimators._machine import Machine
 from bayesvm.hyper.normalized import EvidenceCurve, NormalizedObjective, ScaledObjective, evidence_curve, evidence_fall
 from bayesvm.inference.hinge import (
-    Annealed,
+    AnnealedEstimate,
     Annealing,
-    CoupledHinge,
+    HingeExactOrEP,
     NormalizerEstimate,
     PosteriorDraws,
     SliceSampling,
@@ -127,7 +127,7 @@ def remarks(machine: Machine, C: float, estimate: NormalizerEstimate | None, *, 
             "little sense (Sollich1999, footnote 2)"
         )
     likelihood, objective = machine.likelihood, machine.objective
-    if isinstance(objective.inference, CoupledHinge) and "loss" in machine.evidence.terms:
+    if isinstance(objective.inference, HingeExactOrEP) and "loss" in machine.evidence.terms:
         found.append(
             "sample weights differ by so many orders of magnitude that expectation propagation does not settle: the coarse estimate of "
             "Sollich1999 (8) took its place"
@@ -172,7 +172,7 @@ def _scaled_objective(machine: Machine) -> ScaledObjective:
     return ScaledObjective(machine.kernel, machine.likelihood, o.inference, o.X, o.y, o.prior, o.normalizer, o.nodes)
 
 
-def annealed_machine(machine: Machine, rng: np.random.Generator) -> Annealed:
+def annealed_machine(machine: Machine, rng: np.random.Generator) -> AnnealedEstimate:
     """Return the annealed estimate of Q(D) of a fitted machine."""
     X = machine.objective.X
     options = Annealing(1000, max(50, 5 * len(X)), 2)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from bayesvm import solvers
 from bayesvm.estimators._classifier import SelfTuningClassifier
-from bayesvm.estimators._solver import solver_from_name
 from bayesvm.solvers import Solver
 
 
@@ -159,7 +159,7 @@ class BayesianSVC(SelfTuningClassifier):
         self.verbose = verbose
 
     def _solver(self) -> Solver:
-        return solver_from_name(self.solver)
+        return solvers.from_name(self.solver)
 
 
 __all__ = ["BayesianSVC"]

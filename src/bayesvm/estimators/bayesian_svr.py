@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from bayesvm import solvers
 from bayesvm.estimators._regressor import SelfTuningRegressor
-from bayesvm.estimators._solver import solver_from_name
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Regression, from_name
@@ -182,7 +182,7 @@ class BayesianSVR(SelfTuningRegressor):
         self.verbose = verbose
 
     def _solver(self) -> Solver:
-        return solver_from_name(self.solver)
+        return solvers.from_name(self.solver)
 
     def _likelihood(self) -> Regression:
         likelihood = from_name(self.likelihood) if isinstance(self.likelihood, str) else self.likelihood

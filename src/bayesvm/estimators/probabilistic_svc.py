@@ -36,7 +36,7 @@ from bayesvm.hyper.normalized import (
     maximize_through_part,
 )
 from bayesvm.inference import Inference
-from bayesvm.inference.hinge import CoupledHinge, NaiveHinge, Normalizer, PosteriorDraws, hinge_bounds, rejection
+from bayesvm.inference.hinge import HingeExactOrEP, NaiveHinge, Normalizer, PosteriorDraws, hinge_bounds, rejection
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Hinge, Likelihood, Weighted
@@ -48,8 +48,8 @@ logger = logging.getLogger(__name__)
 #: Estimates of the naive evidence; the annealed one is climbed by its cheaper companion.
 EVIDENCES: Mapping[str, Callable[[], Inference]] = {
     "naive": NaiveHinge,
-    "marginal": CoupledHinge,
-    "annealed": CoupledHinge,
+    "marginal": HingeExactOrEP,
+    "annealed": HingeExactOrEP,
 }
 #: Range in which C is learnt. Beyond the upper end labels outside the gap are certain to one in 10^17.
 C_RANGE = (0.05, 20.0)

@@ -14,7 +14,7 @@ from bayesvm.estimators._relevance_machine import RelevanceMachine, learn_releva
 from bayesvm.estimators._self_tuning import generator
 from bayesvm.hyper import Flat, Maximizer
 from bayesvm.hyper.relevance import RelevanceObjective
-from bayesvm.inference.rvm import SequentialRelevance
+from bayesvm.inference.rvm import SequentialRVM
 from bayesvm.kernels import Gaussian, Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.scale import Scale
@@ -50,7 +50,7 @@ class _RelevanceVectors:
         names = list(getattr(self, "feature_names_in_", [])) or None
         kernel = self._kernel(y).bind(X.n_features, names)  # type: ignore[attr-defined]
         prior = Flat() if self.hyperprior is None else self.hyperprior  # type: ignore[attr-defined]
-        search = SequentialRelevance(max_iter=int(self.max_vectors))  # type: ignore[attr-defined]
+        search = SequentialRVM(max_iter=int(self.max_vectors))  # type: ignore[attr-defined]
         bias, distinct = bool(self.fit_intercept), _distinct(X)  # type: ignore[attr-defined]
         objective = RelevanceObjective(kernel, likelihood, search, X, y, bias, distinct, prior)
         optimize = self.optimizer is not None  # type: ignore[attr-defined]

@@ -35,7 +35,7 @@ WEAK = 1e-8
 
 
 @dataclasses.dataclass(frozen=True)
-class Gaussian:
+class VariationalGaussian:
     r"""A Gaussian with its free energy.
 
     Attributes
@@ -70,9 +70,9 @@ class Gaussian:
         y: Vector,
         likelihood: Likelihood,
         natural: Matrix,
-        known: Gaussian | None = None,
+        known: VariationalGaussian | None = None,
         near: float = 0.0,
-    ) -> Gaussian:
+    ) -> VariationalGaussian:
         """Compute it from its natural parameters.
 
         If the marginals differ by less than ``near``, in standard deviations, from those of the Gaussian ``known``, its expected
@@ -199,4 +199,4 @@ def _signed(K: Matrix, factor: SignedFactor) -> tuple[Matrix, Vector]:
     return R, var + np.einsum("ij,ij->i", raised, raised)
 
 
-__all__ = ["Gaussian"]
+__all__ = ["VariationalGaussian"]

@@ -77,7 +77,7 @@ class OnlineState:
 
 
 @dataclasses.dataclass(frozen=True)
-class Online:
+class OnlineUpdate:
     """How samples are taken in.
 
     Parameters
@@ -193,4 +193,4 @@ def removal_scores(state: OnlineState, Q: Matrix) -> Vector:
     return np.asarray(state.alpha**2 / np.maximum(np.diagonal(Q) + np.diagonal(state.C), np.finfo(float).tiny))
 
 
-__all__ = ["Online", "OnlineState", "removal_scores"]
+__all__ = ["OnlineState", "OnlineUpdate", "removal_scores"]

@@ -38,7 +38,7 @@ import numpy as np
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.inference.base import Evidence, Inference, Posterior
-from bayesvm.inference.free_energy import Gaussian
+from bayesvm.inference.free_energy import VariationalGaussian
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.expectations import require_finite
 from bayesvm.solvers.base import Status
@@ -128,7 +128,7 @@ class Variational(Inference):
 
     def _descend(
         self, K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix, tol: float
-    ) -> tuple[Gaussian, Status, int]:
+    ) -> tuple[VariationalGaussian, Status, int]:
         """Take steps that lower the free energy until it is stationary; return the Gaussian, how it ended, and the cost."""
         q = _first(K, y, likelihood, natural)
         step, n_iter = 1.0, 1
@@ -151,20 +151,22 @@ class Variational(Inference):
         return q, Status.CONVERGED, n_iter
 
 
-def _first(K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix) -> Gaussian:
+def _first(K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix) -> VariationalGaussian:
     """Return the Gaussian to start from; negative precisions that the Gram matrix does not bear are set to zero."""
     try:
-        return Gaussian.of(K, y, likelihood, natural)
+        return VariationalGaussian.of(K, y, likelihood, natural)
     except NotPositiveDefiniteError:
         if np.all(natural[0] >= 0.0):
             raise
-        return Gaussian.of(K, y, likelihood, np.stack([np.maximum(natural[0], 0.0), natural[1]]))
+        return VariationalGaussian.of(K, y, likelihood, np.stack([np.maximum(natural[0], 0.0), natural[1]]))
 
 
-def _lower(K: Matrix, y: Vector, likelihood: Likelihood, q: Gaussian, natural: Matrix, near: float) -> Gaussian | None:
+def _lower(
+    K: Matrix, y: Vector, likelihood: Likelihood, q: VariationalGaussian, natural: Matrix, near: float
+) -> VariationalGaussian | None:
     """Return the Gaussian with the given parameters if its free energy is not higher, up to rounding."""
     try:
-        new = Gaussian.of(K, y, likelihood, natural, q, near)
+        new = VariationalGaussian.of(K, y, likelihood, natural, q, near)
     except NotPositiveDefiniteError:
         if np.all(natural[0] >= 0.0):
             raise
@@ -176,7 +178,7 @@ def _lower(K: Matrix, y: Vector, likelihood: Likelihood, q: Gaussian, natural: M
 
 
 def _result(
-    y: Vector, likelihood: Likelihood, q: Gaussian, status: Status, n_iter: int, bounds: tuple[float, ...]
+    y: Vector, likelihood: Likelihood, q: VariationalGaussian, status: Status, n_iter: int, bounds: tuple[float, ...]
 ) -> tuple[Posterior, VariationalEvidence]:
     """Return posterior and bound with its cotangents."""
     M = q.factor.support

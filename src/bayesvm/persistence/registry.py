@@ -26,7 +26,19 @@ from bayesvm.kernels.inputs import Inputs
 LAYERS = ("kernels", "likelihoods", "linalg", "solvers", "inference", "hyper", "estimators", "tables", "distributed")
 
 #: Old name -> present name.
-RENAMED: Mapping[str, str] = {}
+RENAMED: Mapping[str, str] = {
+    "inference.Anchors": "inference.GroupCentres",
+    "inference.Annealed": "inference.AnnealedEstimate",
+    "inference.CoupledHinge": "inference.HingeExactOrEP",
+    "inference.Gaussian": "inference.VariationalGaussian",
+    "inference.Guide": "inference.Proposal",
+    "inference.Online": "inference.OnlineUpdate",
+    "inference.PatternMoments": "inference.HingeMoments",
+    "inference.Relevance": "inference.RVMResult",
+    "inference.RelevanceStart": "inference.RVMStart",
+    "inference.SequentialRelevance": "inference.SequentialRVM",
+    "inference.State": "inference.RVMState",
+}
 
 
 @functools.cache

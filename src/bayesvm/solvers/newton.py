@@ -13,7 +13,7 @@ Three things keep the number of factorisations small.
   :math:`\alpha = (I + W K)^{-1} (W f - \ell'(f))`, needs no :math:`f = K \alpha`; when the Gram matrix has changed since f was
   found, this is the first-order prediction of the new mode along the change.
 * Once a full step was taken and the residual is small, further steps use the same factor (chord steps: two
-  matrix-vector products) as long as each divides the residual by ten or more.
+  matrix-vector products) as long as each divides the residual by five or more (``CHORD_GAIN``).
 * The products with K touch only the rows whose coefficient changes.
 """
 

@@ -67,7 +67,7 @@ class DualResult:
 
 
 @dataclasses.dataclass(frozen=True)
-class Tick:
+class WorkingSetProgress:
     """Where a run is: gap, gap asked for, steps so far, variables that are not set aside."""
 
     gap: float
@@ -76,7 +76,7 @@ class Tick:
     active: int
 
 
-class Run:
+class WorkingSetRun:
     """A dual problem on its way to the optimum.
 
     It can be stopped at any time (an exception of the caller, KeyboardInterrupt) and be continued by :meth:`advance`;
@@ -98,9 +98,9 @@ class Run:
         """The coefficients so far."""
         return self._solver.alpha
 
-    def tick(self) -> Tick:
+    def progress(self) -> WorkingSetProgress:
         """Return where the run is."""
-        return Tick(self._solver.gap, self.tol, self._solver.iterations, self._solver.active)
+        return WorkingSetProgress(self._solver.gap, self.tol, self._solver.iterations, self._solver.active)
 
     def advance(self, seconds: float = SLICE) -> bool:
         """Work for about the given time; return whether the solver has stopped."""
@@ -115,11 +115,11 @@ class Run:
         if self._code == 1:
             self._code = 0
 
-    def finish(self, callback: Callable[[Tick], None] | None = None) -> DualResult:
+    def finish(self, callback: Callable[[WorkingSetProgress], None] | None = None) -> DualResult:
         """Advance to the end, with a call of ``callback`` after every slice, and return the result."""
         while not self.advance():
             if callback is not None:
-                callback(self.tick())
+                callback(self.progress())
         return self.result()
 
     def result(self) -> DualResult:
@@ -149,7 +149,9 @@ class WorkingSet:
     cache_bytes: int = 500 * 2**20
     shrink: bool = True
 
-    def start(self, columns: native.Columns, dual: Dual, *, equality: bool, start: Vector | None = None) -> Run:
+    def start(
+        self, columns: native.Columns, dual: Dual, *, equality: bool, start: Vector | None = None
+    ) -> WorkingSetRun:
         """Return a run from the feasible point ``start`` (zero if None)."""
         begin = np.zeros_like(dual.target) if start is None else np.clip(start, dual.lower, dual.upper)
         target, kink, bend, weight, lower, upper = (
@@ -159,7 +161,7 @@ class WorkingSet:
             columns, target, kink, bend, weight, lower, upper, begin,
             equality=equality, shrink=self.shrink, tol=self.tol, max_iter=self.max_iter, cache_bytes=self.cache_bytes,
         )  # fmt: skip
-        return Run(solver, self.tol)
+        return WorkingSetRun(solver, self.tol)
 
 
-__all__ = ["DualResult", "Run", "Tick", "WorkingSet"]
+__all__ = ["DualResult", "WorkingSet", "WorkingSetProgress", "WorkingSetRun"]

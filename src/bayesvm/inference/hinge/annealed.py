@@ -27,7 +27,7 @@ NUGGET = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
-class Annealed:
+class AnnealedEstimate:
     r"""Result of annealed importance sampling.
 
     Attributes
@@ -77,11 +77,13 @@ class Annealing:
     power: float = 2.0
     resample: float = 0.0
 
-    def run(self, L: Matrix, log_factor: LogFactor, rng: np.random.Generator) -> Annealed:
+    def run(self, L: Matrix, log_factor: LogFactor, rng: np.random.Generator) -> AnnealedEstimate:
         """Sample; ``L`` is the lower factor of the prior covariance. Streams of random numbers do not depend on L."""
         return self.run_groups(L, log_factor, rng, 1)[0]
 
-    def run_groups(self, L: Matrix, log_factor: LogFactor, rng: np.random.Generator, groups: int) -> list[Annealed]:
+    def run_groups(
+        self, L: Matrix, log_factor: LogFactor, rng: np.random.Generator, groups: int
+    ) -> list[AnnealedEstimate]:
         """Sample in independent groups of equal size that share the paths; they move at the same time, which saves time."""
         n, s = L.shape[0], self.paths // groups
         columns = np.arange(groups * s).reshape(groups, s)
@@ -109,7 +111,7 @@ class Annealing:
         value = log_mean + total - np.log(s)
         weights = np.exp(log_w - total[:, None])
         return [
-            Annealed(float(value[i]), float(error[i]), float(ess[i]), f[:, columns[i]], weights[i])
+            AnnealedEstimate(float(value[i]), float(error[i]), float(ess[i]), f[:, columns[i]], weights[i])
             for i in range(groups)
         ]
 
@@ -127,7 +129,7 @@ def systematic(log_w: Vector, uniform: float) -> Indices:
     return np.minimum(np.searchsorted(edges, (np.arange(w.size) + uniform) / w.size), w.size - 1)
 
 
-def combined(parts: Sequence[Annealed]) -> Annealed:
+def combined(parts: Sequence[AnnealedEstimate]) -> AnnealedEstimate:
     """Return the mean of runs for different parts of an integral, which have equal shares; errors are added as squares."""
     values = np.array([p.log_mean for p in parts])
     total = float(logsumexp(values))
@@ -135,10 +137,10 @@ def combined(parts: Sequence[Annealed]) -> Annealed:
     error = float(np.sqrt(np.sum((share * np.array([p.error for p in parts])) ** 2)))
     weights = np.concatenate([c * p.weights for c, p in zip(share, parts)])
     f = np.concatenate([p.f for p in parts], axis=1)
-    return Annealed(total - np.log(values.size), error, 1.0 / float(weights @ weights), f, weights)
+    return AnnealedEstimate(total - np.log(values.size), error, 1.0 / float(weights @ weights), f, weights)
 
 
-def pooled(groups: Sequence[Annealed]) -> Annealed:
+def pooled(groups: Sequence[AnnealedEstimate]) -> AnnealedEstimate:
     """Return the mean of independent runs of equal size; its error is the larger of what they state and how they scatter."""
     mean = combined(groups)
     scatter = float(scatter_of_logs(np.array([[g.log_mean] for g in groups]))[0])
@@ -178,7 +180,7 @@ def hinge_factor(y: Vector, bound: Vector) -> LogFactor:
 
 def annealed_evidence(
     K: Matrix, y: Vector, likelihood: Likelihood, options: Annealing, rng: np.random.Generator
-) -> Annealed:
+) -> AnnealedEstimate:
     r"""Return the naive evidence :math:`\ln Q(D)` of Sollich1999 (7), :math:`\kappa` included, with its standard error."""
     C, bound = hinge_bounds(y, likelihood)
     L = cholesky(with_nugget(K), jitter=True, what="the Gram matrix").lower()
@@ -188,7 +190,7 @@ def annealed_evidence(
 
 __all__ = [
     "NUGGET",
-    "Annealed",
+    "AnnealedEstimate",
     "Annealing",
     "annealed_evidence",
     "combined",

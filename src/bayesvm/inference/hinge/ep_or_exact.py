@@ -25,7 +25,7 @@ import numpy as np
 
 from bayesvm.inference.base import Evidence, Factor, Inference, Posterior
 from bayesvm.inference.ep import EP
-from bayesvm.inference.hinge.exact_integral import LARGEST, integrate_patterns
+from bayesvm.inference.hinge.exact_integral import LARGEST, integrate_hinges
 from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
 from bayesvm.inference.hinge.naive_evidence import NaiveHinge, kappa_slope, log_kappa, marginal_precision
 from bayesvm.likelihoods.base import Likelihood
@@ -37,7 +37,7 @@ SPREAD = 1e4
 
 
 @dataclasses.dataclass(frozen=True)
-class CoupledHinge(Inference):
+class HingeExactOrEP(Inference):
     """Exact integration over up to three points in doubt, expectation propagation otherwise.
 
     Parameters
@@ -56,7 +56,7 @@ class CoupledHinge(Inference):
 
     def __post_init__(self) -> None:
         if not 0 <= self.exact_up_to <= LARGEST:
-            raise ValueError(f"CoupledHinge.exact_up_to: expected 0 to {LARGEST}, found {self.exact_up_to}")
+            raise ValueError(f"HingeExactOrEP.exact_up_to: expected 0 to {LARGEST}, found {self.exact_up_to}")
 
     def check(self, likelihood: Likelihood) -> None:
         """Refuse every likelihood but the hinge loss."""
@@ -112,7 +112,7 @@ def _exact(K: Matrix, y: Vector, likelihood: Likelihood, mode: HingeMode, A: Ind
     a[B] = mode.bound[B] * y[B]
     f = K @ a
     s = y[A]
-    moments = integrate_patterns(s * f[A], s[:, None] * K[np.ix_(A, A)] * s, mode.bound[A])
+    moments = integrate_hinges(s * f[A], s[:, None] * K[np.ix_(A, A)] * s, mode.bound[A])
     a[A] = s * moments.slope
     rows = np.flatnonzero(a) if A.size == 0 else np.union1d(A, B)
     dK = np.outer(a[rows], 0.5 * a[rows])
@@ -139,4 +139,4 @@ def _diagonal_precision(K: Matrix, A: Indices, s: Vector, precision: Matrix) -> 
     return np.asarray(r / np.maximum(1.0 - k * r, 1e-3))
 
 
-__all__ = ["CoupledHinge"]
+__all__ = ["HingeExactOrEP"]

@@ -35,7 +35,7 @@ FLOOR = 1e-12
 
 
 @dataclasses.dataclass(frozen=True)
-class PatternMoments:
+class HingeMoments:
     r"""Result of an integration over all patterns.
 
     Attributes
@@ -56,7 +56,7 @@ class PatternMoments:
     loss: float
 
 
-def integrate_patterns(mean: Vector, cov: Matrix, c: Vector) -> PatternMoments:
+def integrate_hinges(mean: Vector, cov: Matrix, c: Vector) -> HingeMoments:
     """Integrate the hinge factors over the Gaussian of the margins; up to :data:`LARGEST` of them (of none: the integral is 1)."""
     d = mean.size
     below = _patterns(d)
@@ -69,7 +69,7 @@ def integrate_patterns(mean: Vector, cov: Matrix, c: Vector) -> PatternMoments:
     kink = c * np.exp([_log_kink_density(mean, cov, c, i) - log_z for i in range(d)])
     precision = np.diag(kink) - (second - np.outer(slope, slope))
     moved = mean * slope - np.diagonal(cov) * kink + np.sum(cov * second, axis=1)  # <s_i u_i>
-    return PatternMoments(log_z, slope, precision, float(np.sum(slope - moved)))
+    return HingeMoments(log_z, slope, precision, float(np.sum(slope - moved)))
 
 
 def _patterns(d: int) -> Matrix:
@@ -163,4 +163,4 @@ def _log_kink_density(mean: Vector, cov: Matrix, c: Vector, i: int) -> float:
     return float(own + logsumexp(_log_masses(rest_mean[None], rest_cov, c[rest])[0]))
 
 
-__all__ = ["LARGEST", "PatternMoments", "integrate_patterns"]
+__all__ = ["LARGEST", "HingeMoments", "integrate_hinges"]

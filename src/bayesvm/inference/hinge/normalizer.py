@@ -23,7 +23,7 @@ from scipy.special import logsumexp
 
 from bayesvm.inference.hinge.annealed import (
     NUGGET,
-    Annealed,
+    AnnealedEstimate,
     Annealing,
     combined,
     pooled,
@@ -32,7 +32,7 @@ from bayesvm.inference.hinge.annealed import (
     with_nugget,
 )
 from bayesvm.inference.hinge.elliptical_slice import LogFactor, elliptical_step
-from bayesvm.inference.hinge.proposal import Guide, guided_factor, guides
+from bayesvm.inference.hinge.proposal import Proposal, proposal_factor, proposals
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.cholesky_pullback import cholesky_pullback
 from bayesvm.typing import Matrix, Vector
@@ -107,15 +107,15 @@ class Normalizer:
         dK[np.diag_indices_from(dK)] += NUGGET * float(np.trace(dK)) / dK.shape[0]
         return NormalizerEstimate(result.log_mean, result.error, result.ess, dK, float(dC @ result.weights))
 
-    def _sampled(self, L: Matrix, C: float) -> Annealed:
+    def _sampled(self, L: Matrix, C: float) -> AnnealedEstimate:
         """Run the plan: draws of the prior, or guided paths in independent groups whose scatter tells the error."""
         rng = np.random.default_rng(self.seed)
         if self.annealing.resample == 0.0:
             return self.annealing.run(L, self.log_factor(C), rng)
-        chosen = guides(L, C, self.count, self.weights)
-        log_factor = guided_factor(self.log_factor(C), chosen)
+        chosen = proposals(L, C, self.count, self.weights)
+        log_factor = proposal_factor(self.log_factor(C), chosen)
         part = dataclasses.replace(self.annealing, paths=self.annealing.paths // len(chosen))
-        runs = [_guided(part, guide, log_factor, own) for guide, own in zip(chosen, rng.spawn(len(chosen)))]
+        runs = [_guided(part, proposal, log_factor, own) for proposal, own in zip(chosen, rng.spawn(len(chosen)))]
         return pooled([combined(group) for group in zip(*runs)])
 
     def log_factor(self, C: float) -> LogFactor:
@@ -148,10 +148,12 @@ class Normalizer:
         return pull, dC + self.count * 2.0 * C / (1.0 + np.exp(2.0 * C))
 
 
-def _guided(plan: Annealing, guide: Guide, log_factor: LogFactor, rng: np.random.Generator) -> list[Annealed]:
+def _guided(
+    plan: Annealing, proposal: Proposal, log_factor: LogFactor, rng: np.random.Generator
+) -> list[AnnealedEstimate]:
     """Run groups of paths that begin at a Gaussian, and return their states as functions."""
-    mean = guide.mean[:, None]
-    runs = plan.run_groups(guide.root, lambda g: log_factor(g + mean), rng, GROUPS)
+    mean = proposal.mean[:, None]
+    runs = plan.run_groups(proposal.root, lambda g: log_factor(g + mean), rng, GROUPS)
     return [dataclasses.replace(run, f=run.f + mean) for run in runs]
 
 

@@ -46,7 +46,7 @@ VANISHED = 1e-3
 
 
 @dataclasses.dataclass(frozen=True)
-class Guide:
+class Proposal:
     r"""A pair of Gaussians :math:`\mathcal N(\pm m, \Sigma)`.
 
     Attributes
@@ -70,7 +70,7 @@ class Guide:
     offset: float
 
 
-def guides(L: Matrix, C: float, count: float, weights: Vector) -> tuple[Guide, ...]:
+def proposals(L: Matrix, C: float, count: float, weights: Vector) -> tuple[Proposal, ...]:
     """Return the wide and the narrow Gaussian for the prior with the lower factor L; they depend smoothly on it."""
     zero = np.zeros_like(weights)
     wide = _settled(L, C, count * weights, zero, zero)
@@ -83,10 +83,10 @@ def guides(L: Matrix, C: float, count: float, weights: Vector) -> tuple[Guide, .
     return wide, narrow
 
 
-def guided_factor(log_factor: LogFactor, chosen: Sequence[Guide]) -> LogFactor:
+def proposal_factor(log_factor: LogFactor, chosen: Sequence[Proposal]) -> LogFactor:
     r"""Return h, of functions in columns, for given :math:`n \ln N`; all shares are equal."""
-    T, b = np.stack([guide.precision for guide in chosen]), np.stack([guide.tilt for guide in chosen])
-    offset = np.array([[guide.offset] for guide in chosen]) - np.log(2.0 * len(chosen))
+    T, b = np.stack([proposal.precision for proposal in chosen]), np.stack([proposal.tilt for proposal in chosen])
+    offset = np.array([[proposal.offset] for proposal in chosen]) - np.log(2.0 * len(chosen))
 
     def guided(f: Matrix) -> Vector:
         u = np.abs(b @ f)
@@ -96,7 +96,7 @@ def guided_factor(log_factor: LogFactor, chosen: Sequence[Guide]) -> LogFactor:
     return guided
 
 
-def _settled(L: Matrix, C: float, mass: Vector, alpha: Vector, T: Vector) -> Guide:
+def _settled(L: Matrix, C: float, mass: Vector, alpha: Vector, T: Vector) -> Proposal:
     r"""Iterate from given :math:`\alpha` and T; ``mass`` is :math:`n \omega`."""
     m = L @ (alpha @ L)
     A, log_det = _root(L, T)
@@ -118,7 +118,7 @@ def _settled(L: Matrix, C: float, mass: Vector, alpha: Vector, T: Vector) -> Gui
     if np.max(np.abs(m)) < VANISHED:
         m, alpha = np.zeros_like(m), np.zeros_like(m)
     b = alpha + T * m
-    return Guide(m, b, T, A, 0.5 * log_det - 0.5 * float(b @ m))
+    return Proposal(m, b, T, A, 0.5 * log_det - 0.5 * float(b @ m))
 
 
 def _root(L: Matrix, T: Vector) -> tuple[Matrix, float]:
@@ -147,4 +147,4 @@ def nu_moments(mean: Vector, var: Vector, C: float) -> tuple[Vector, Vector, Vec
     return kappa * level, kappa * slope, kappa * bend
 
 
-__all__ = ["Guide", "guided_factor", "guides", "nu_moments"]
+__all__ = ["Proposal", "nu_moments", "proposal_factor", "proposals"]

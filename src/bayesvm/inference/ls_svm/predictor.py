@@ -29,7 +29,7 @@ from bayesvm.typing import Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
-class Anchors:
+class GroupCentres:
     """Centres of groups of training rows in feature space, as seen from the rows on which the machine rests.
 
     Attributes
@@ -64,7 +64,7 @@ class Predictor:
         :math:`1/(\lambda_i + 1/\gamma)`.
     mu, zeta : float
         Precisions of weights and noise.
-    anchors : Anchors
+    anchors : GroupCentres
         Group centres; the mean of all rows is their mixture with the counts as weights.
     has_bias : bool
         Whether the bias is part of the model.
@@ -76,7 +76,7 @@ class Predictor:
     gain: Vector
     mu: float
     zeta: float
-    anchors: Anchors
+    anchors: GroupCentres
     has_bias: bool
 
     def mean(self, K_s: Matrix) -> Matrix:
@@ -131,7 +131,7 @@ def row_predictor(product: Product, spectrum: Spectrum, first: LevelOne, second:
     T = design.scaled(spectrum.basis)
     rho, totals = group_weights(groups, design.counts)
     K_rho = product(rho)
-    anchors = Anchors(rho, T.T @ K_rho, rho.T @ K_rho, totals)
+    anchors = GroupCentres(rho, T.T @ K_rho, rho.T @ K_rho, totals)
     gain = second.gamma / (1.0 + second.gamma * spectrum.values)
     return Predictor(first.alpha, first.bias, T, gain, second.mu, second.zeta, anchors, design.bias)
 
@@ -166,8 +166,8 @@ def feature_predictor(
     has_bias = spectrum.design.bias
     bias = y_mean - mean @ w if has_bias else np.zeros(w.shape[1])
     lift = factor.back_solve
-    anchors = Anchors(lift(centres), coordinates.T @ centres, centres.T @ centres, counts)
+    anchors = GroupCentres(lift(centres), coordinates.T @ centres, centres.T @ centres, counts)
     return Predictor(lift(w), bias, lift(coordinates), gain, second.mu, second.zeta, anchors, has_bias)
 
 
-__all__ = ["Anchors", "Predictor", "feature_predictor", "group_weights", "row_predictor"]
+__all__ = ["GroupCentres", "Predictor", "feature_predictor", "group_weights", "row_predictor"]

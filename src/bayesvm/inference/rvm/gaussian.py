@@ -12,7 +12,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.inference.rvm.problem import RelevanceProblem, Scores, State, alignment, least_logs
+from bayesvm.inference.rvm.problem import RVMProblem, RVMState, Scores, alignment, least_logs
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import cholesky
 from bayesvm.solvers.base import Status
@@ -33,7 +33,7 @@ class _Factor:
     loss_rate: Vector
 
 
-class QuadraticProblem(RelevanceProblem):
+class GaussianRVM(RVMProblem):
     """Exact evidence from inner products.
 
     Parameters
@@ -66,7 +66,7 @@ class QuadraticProblem(RelevanceProblem):
         """Return the bounds of the likelihood's free parameters."""
         return self._likelihood.bounds.reshape(-1, 2)
 
-    def derivatives(self, state: State) -> Derivatives:
+    def derivatives(self, state: RVMState) -> Derivatives:
         """Return the derivatives of the loss at the mode."""
         f = self.basis[:, state.active] @ state.weights
         return self._likelihood.with_theta(state.phi).derivatives(self._y, f)
@@ -95,7 +95,7 @@ class QuadraticProblem(RelevanceProblem):
             self._known = key, found
         return self._known[1]
 
-    def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> State:
+    def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> RVMState:
         """Return the evidence with its derivatives; a guess of the weights is of no use."""
         known = self._factor(phi)
         inverse = np.exp(-0.5 * log_precision)
@@ -118,13 +118,13 @@ class QuadraticProblem(RelevanceProblem):
             explained = known.kappa * float(b @ v - 0.5 * (v @ G @ v))
             spread = 0.5 * (active.size - float(diagonal.sum()))
             gradient = np.concatenate([gradient, known.rate * (explained - spread) - known.loss_rate])
-        return State(active, log_precision, phi, v, factor, Sigma, value, gradient, Status.CONVERGED)
+        return RVMState(active, log_precision, phi, v, factor, Sigma, value, gradient, Status.CONVERGED)
 
-    def hessian(self, state: State) -> Matrix:
+    def hessian(self, state: RVMState) -> Matrix:
         """Return the second derivatives, which the model gives without error."""
         return self.hessian_model(state)
 
-    def scores(self, state: State) -> Scores:
+    def scores(self, state: RVMState) -> Scores:
         """Return the scores from the stored inner products."""
         kappa = self._factor(state.phi).kappa
         rows = self._rows(state.active)
@@ -135,4 +135,4 @@ class QuadraticProblem(RelevanceProblem):
         return Scores(norm, left, kappa * (self._b - state.weights @ cross), near)
 
 
-__all__ = ["QuadraticProblem"]
+__all__ = ["GaussianRVM"]

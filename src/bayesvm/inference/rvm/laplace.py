@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesvm.inference.rvm.problem import RelevanceProblem, Scores, State, alignment, least_logs
+from bayesvm.inference.rvm.problem import RVMProblem, RVMState, Scores, alignment, least_logs
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status
@@ -15,7 +15,7 @@ from bayesvm.typing import Indices, Matrix, Vector
 SPREAD = 30.0
 
 
-class RowsProblem(RelevanceProblem):
+class LaplaceRVM(RVMProblem):
     """Works on the rows of the active columns: Newton's method for the mode at every state.
 
     Parameters
@@ -46,12 +46,12 @@ class RowsProblem(RelevanceProblem):
         """Return the bounds of the likelihood's free parameters."""
         return self._likelihood.bounds.reshape(-1, 2)
 
-    def derivatives(self, state: State) -> Derivatives:
+    def derivatives(self, state: RVMState) -> Derivatives:
         """Return the derivatives of the loss at the mode."""
         f = self.basis[:, state.active] @ state.weights
         return self._likelihood.with_theta(state.phi).derivatives(self._y, f)
 
-    def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> State:
+    def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> RVMState:
         """Find the mode and return the evidence with its derivatives."""
         likelihood = self._likelihood.with_theta(phi)
         root = np.exp(0.5 * log_precision)
@@ -68,9 +68,9 @@ class RowsProblem(RelevanceProblem):
             # through the mode: df = -Psi Sigma Psi' (d loss'/d phi), and d ln Z = -1/2 u' df
             dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature @ var) + 0.5 * (p.gradient @ (psi @ c))
             gradient = np.concatenate([gradient, dphi])
-        return State(active, log_precision, phi, v, factor, Sigma, value, gradient, status)
+        return RVMState(active, log_precision, phi, v, factor, Sigma, value, gradient, status)
 
-    def scores(self, state: State) -> Scores:
+    def scores(self, state: RVMState) -> Scores:
         """Return the scores, at the cost of one product of the basis with the active functions."""
         d = self.derivatives(state)
         norm = d.curvature @ self._squares
@@ -117,4 +117,4 @@ def _factor(psi: Matrix, curvature: Vector) -> Cholesky:
     return cholesky(H, overwrite=True, what="the Hessian of the weights")
 
 
-__all__ = ["RowsProblem"]
+__all__ = ["LaplaceRVM"]

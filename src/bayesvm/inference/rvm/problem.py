@@ -36,7 +36,7 @@ DIFFERENCE = 1e-4
 
 
 @dataclasses.dataclass(frozen=True)
-class State:
+class RVMState:
     r"""Active functions with their precisions, the posterior of their weights, and the evidence.
 
     Attributes
@@ -118,7 +118,7 @@ def least_logs(basis: Matrix, spread: float) -> Vector:
     return np.asarray(np.clip(logs, -WIDEST, WIDEST))
 
 
-class RelevanceProblem(ABC):
+class RVMProblem(ABC):
     """Basis functions, targets and a likelihood: what can be asked about any choice of active functions."""
 
     #: All basis functions at the training inputs, shape (n, k).
@@ -129,15 +129,15 @@ class RelevanceProblem(ABC):
     least: Vector
 
     @abstractmethod
-    def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> State:
+    def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> RVMState:
         """Return the state; ``weights`` are a first guess of the weights (they change the cost, not the result)."""
 
     @abstractmethod
-    def scores(self, state: State) -> Scores:
+    def scores(self, state: RVMState) -> Scores:
         """Return the scores of all functions, of use for those that are not active."""
 
     @abstractmethod
-    def derivatives(self, state: State) -> Derivatives:
+    def derivatives(self, state: RVMState) -> Derivatives:
         """Return the derivatives of the loss at the mode."""
 
     def log_bounds(self, active: Indices) -> Matrix:
@@ -149,11 +149,11 @@ class RelevanceProblem(ABC):
     def phi_bounds(self) -> Matrix:
         """Bounds of ``phi``, one row (low, high) per entry."""
 
-    def hessian(self, state: State) -> Matrix:
+    def hessian(self, state: RVMState) -> Matrix:
         """Return the second derivatives of the evidence in ``log_precision`` and ``phi``, by differences of the gradient."""
         return self._differences(state, range(state.gradient.size))
 
-    def hessian_model(self, state: State) -> Matrix:
+    def hessian_model(self, state: RVMState) -> Matrix:
         r"""Return a cheaper Hessian without the terms through the mode: for precisions :math:`v_i v_j \Sigma_{ij} + \tfrac12 \Sigma_{ij}^2 - \tfrac12 \delta_{ij} (v_i^2 + \Sigma_{ii})`.
 
         Exact for a quadratic loss.
@@ -166,7 +166,7 @@ class RelevanceProblem(ABC):
         H[:m, m:] = H[m:, :m].T
         return H
 
-    def _differences(self, state: State, entries: Iterable[int]) -> Matrix:
+    def _differences(self, state: RVMState, entries: Iterable[int]) -> Matrix:
         """Return rows of the Hessian by central differences of the exact gradient."""
         x, m = np.concatenate([state.log_precision, state.phi]), state.active.size
         rows = np.empty((0, x.size))
@@ -178,7 +178,7 @@ class RelevanceProblem(ABC):
         return rows
 
 
-def basis_cotangent(problem: RelevanceProblem, state: State) -> Matrix:
+def basis_cotangent(problem: RVMProblem, state: RVMState) -> Matrix:
     r"""Return :math:`\partial \ln Z/\partial \Phi` in the active columns at fixed precisions, shape (n, m)."""
     d = problem.derivatives(state)
     W, r, root = d.curvature, -d.gradient, state.root
@@ -191,4 +191,4 @@ def basis_cotangent(problem: RelevanceProblem, state: State) -> Matrix:
     return np.asarray(G / root)
 
 
-__all__ = ["RelevanceProblem", "Scores", "State", "alignment", "basis_cotangent", "least_logs"]
+__all__ = ["RVMProblem", "RVMState", "Scores", "alignment", "basis_cotangent", "least_logs"]

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
-from bayesvm.inference.rvm.gaussian import QuadraticProblem
-from bayesvm.inference.rvm.laplace import RowsProblem
-from bayesvm.inference.rvm.problem import RelevanceProblem, State, basis_cotangent
+from bayesvm.inference.rvm.gaussian import GaussianRVM
+from bayesvm.inference.rvm.laplace import LaplaceRVM
+from bayesvm.inference.rvm.problem import RVMProblem, RVMState, basis_cotangent
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.solvers.base import Status
@@ -50,7 +50,7 @@ HOLD = 10
 
 
 @dataclasses.dataclass(frozen=True)
-class RelevanceStart:
+class RVMStart:
     """From where to begin: active functions, logarithms of their precisions, logarithms of the likelihood's parameters."""
 
     active: Indices
@@ -59,7 +59,7 @@ class RelevanceStart:
 
 
 @dataclasses.dataclass(frozen=True)
-class Relevance:
+class RVMResult:
     r"""A relevance vector machine at an optimum of its evidence.
 
     Attributes
@@ -95,13 +95,13 @@ class Relevance:
     n_iter: int
 
     @property
-    def start(self) -> RelevanceStart:
+    def start(self) -> RVMStart:
         """From where a later search at neighbouring basis functions may begin."""
-        return RelevanceStart(self.active, np.log(self.precision), self.likelihood.theta)
+        return RVMStart(self.active, np.log(self.precision), self.likelihood.theta)
 
 
 @dataclasses.dataclass(frozen=True)
-class SequentialRelevance:
+class SequentialRVM:
     """Options of the sequential maximisation.
 
     Parameters
@@ -123,9 +123,7 @@ class SequentialRelevance:
                 "continuous second derivative"
             )
 
-    def maximize(
-        self, basis: Matrix, y: Vector, likelihood: Likelihood, start: RelevanceStart | None = None
-    ) -> Relevance:
+    def maximize(self, basis: Matrix, y: Vector, likelihood: Likelihood, start: RVMStart | None = None) -> RVMResult:
         """Maximise the evidence over precisions and the likelihood's parameters.
 
         Parameters
@@ -136,20 +134,18 @@ class SequentialRelevance:
             Labels -1/+1 or targets.
         likelihood : Likelihood
             Its free parameters are learnt.
-        start : RelevanceStart, optional
+        start : RVMStart, optional
             The optimum for a similar basis. The evidence has many local optima in the precisions: the start decides which
             of them is followed.
         """
         self.check(likelihood)
-        problem: RelevanceProblem = (QuadraticProblem if likelihood.traits.quadratic else RowsProblem)(
-            basis, y, likelihood
-        )
+        problem: RVMProblem = (GaussianRVM if likelihood.traits.quadratic else LaplaceRVM)(basis, y, likelihood)
         if start is None:
-            start = RelevanceStart(np.empty(0, dtype=np.intp), np.empty(0), likelihood.theta)
+            start = RVMStart(np.empty(0, dtype=np.intp), np.empty(0), likelihood.theta)
         state, status, rounds = self._search(problem, _first(problem, start))
         order = np.argsort(state.active, kind="stable")
         covariance = state.covariance / state.root[:, None] / state.root
-        return Relevance(
+        return RVMResult(
             state.active[order],
             np.exp(state.log_precision[order]),
             state.weights[order],
@@ -161,7 +157,7 @@ class SequentialRelevance:
             rounds,
         )
 
-    def _search(self, problem: RelevanceProblem, state: State) -> tuple[State, Status, int]:
+    def _search(self, problem: RVMProblem, state: RVMState) -> tuple[RVMState, Status, int]:
         """Add, re-estimate and delete until nothing promises a gain."""
         tried = np.zeros(problem.basis.shape[1], dtype=bool)
         hold = 0 if state.active.size else HOLD
@@ -193,16 +189,14 @@ class SequentialRelevance:
         return state, Status.MAX_ITER, rounds
 
 
-def _first(problem: RelevanceProblem, start: RelevanceStart) -> State:
+def _first(problem: RVMProblem, start: RVMStart) -> RVMState:
     """Return the state at a start, or that of no functions if it cannot be computed."""
     logs = np.clip(start.log_precision, *problem.log_bounds(start.active).T)
     found = _state(problem, start.active, logs, start.phi, None)
     return found or problem.state(start.active[:0], logs[:0], start.phi)
 
 
-def _state(
-    problem: RelevanceProblem, active: Indices, logs: Vector, phi: Vector, weights: Vector | None
-) -> State | None:
+def _state(problem: RVMProblem, active: Indices, logs: Vector, phi: Vector, weights: Vector | None) -> RVMState | None:
     """Return the state, or None where it cannot be computed."""
     try:
         return problem.state(active, logs, phi, weights)
@@ -210,7 +204,7 @@ def _state(
         return None
 
 
-def _additions(problem: RelevanceProblem, state: State) -> tuple[Vector, Vector]:
+def _additions(problem: RVMProblem, state: RVMState) -> tuple[Vector, Vector]:
     """Return the gain in nats that each inactive function promises, and the precision at which it is reached."""
     found = problem.scores(state)
     square = found.q**2
@@ -221,7 +215,7 @@ def _additions(problem: RelevanceProblem, state: State) -> tuple[Vector, Vector]
     return gain, np.where(usable, s * s / (square - s), np.inf)
 
 
-def _reestimated(problem: RelevanceProblem, state: State, *, noise: bool) -> State:
+def _reestimated(problem: RVMProblem, state: RVMState, *, noise: bool) -> RVMState:
     """Return the state after one re-estimation of precisions and (if ``noise``) likelihood, unless the evidence would fall."""
     m = state.active.size
     determined = np.maximum(1.0 - np.diagonal(state.covariance), 1e-300)
@@ -235,7 +229,7 @@ def _reestimated(problem: RelevanceProblem, state: State, *, noise: bool) -> Sta
     return new if new is not None and new.value > state.value else state
 
 
-def _pruned(problem: RelevanceProblem, state: State) -> State:
+def _pruned(problem: RVMProblem, state: RVMState) -> RVMState:
     """Return the state without the functions whose precision has its optimum at infinity, as far as the evidence agrees."""
     while state.active.size:
         Sigma = np.diagonal(state.covariance)
@@ -251,7 +245,7 @@ def _pruned(problem: RelevanceProblem, state: State) -> State:
     return state
 
 
-def _converged(problem: RelevanceProblem, state: State) -> State:
+def _converged(problem: RVMProblem, state: RVMState) -> RVMState:
     """Return the state with all active precisions and the likelihood's parameters at their joint optimum.
 
     Newton's method to the last digits, so that equal data in another order, form or unit give the same machine. The Hessian is a
@@ -278,17 +272,17 @@ def _converged(problem: RelevanceProblem, state: State) -> State:
     return state
 
 
-def _bounds(problem: RelevanceProblem, state: State) -> Matrix:
+def _bounds(problem: RVMProblem, state: RVMState) -> Matrix:
     return np.concatenate([problem.log_bounds(state.active), problem.phi_bounds])
 
 
-def _free(problem: RelevanceProblem, state: State) -> NDArray[np.bool_]:
+def _free(problem: RVMProblem, state: RVMState) -> NDArray[np.bool_]:
     """Return which logarithms can move uphill: not those at a bound beyond which the evidence would rise."""
     x, (low, high) = np.concatenate([state.log_precision, state.phi]), _bounds(problem, state).T
     return np.asarray(~((x <= low) & (state.gradient < 0.0) | (x >= high) & (state.gradient > 0.0)))
 
 
-def _newton(problem: RelevanceProblem, state: State, free: NDArray[np.bool_], H: Matrix) -> State | None:
+def _newton(problem: RVMProblem, state: RVMState, free: NDArray[np.bool_], H: Matrix) -> RVMState | None:
     """Return the state after one step uphill in the free logarithms; None if no step raises the evidence."""
     part = H[np.ix_(free, free)]
     values, vectors = symmetric_eigen(0.5 * (part + part.T))
@@ -305,4 +299,4 @@ def _newton(problem: RelevanceProblem, state: State, free: NDArray[np.bool_], H:
     return None
 
 
-__all__ = ["Relevance", "RelevanceStart", "SequentialRelevance"]
+__all__ = ["RVMResult", "RVMStart", "SequentialRVM"]
