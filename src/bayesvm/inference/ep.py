@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.inference.anderson import AndersonMixer
-from bayesvm.inference.base import Evidence, Factor, Inference, Posterior
+from bayesvm.inference.base import Evidence, Factor, Inference, Posterior, gram_cotangent
 from bayesvm.inference.leave_one_out import Marginals
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.tilted import Tilted
@@ -115,10 +115,7 @@ class EP(Inference):
         sweep, status, n_iter = self._fixed_point(K, y, likelihood, warm_start)
         q, M = sweep.marginals, sweep.factor.support
         terms = _terms(sweep)
-        R = sweep.factor.matrix()
-        dK = np.outer(q.alpha[M], 0.5 * q.alpha[M])
-        R *= 0.5
-        dK -= R
+        dK = gram_cotangent(q.alpha, sweep.factor.matrix(), M, M)
         dphi = np.sum(q.copies * likelihood.tilted_theta(y, q.cavity_mean, q.cavity_var), axis=1)
         posterior = Posterior.of(q.alpha.copy(), sweep.factor)
         return posterior, Evidence(sum(terms.values()), terms, M, dK, dphi, status, sweep.sites, n_iter)

@@ -28,8 +28,6 @@ from bayesvm.linalg.krylov import minimal_residual
 from bayesvm.solvers.newton import times
 from bayesvm.typing import Matrix, Vector
 
-#: Least variance, relative to the largest prior variance.
-FLOOR = 1e-15
 #: Points whose precision is a smaller share of their posterior precision are left out of S.
 WEAK = 1e-8
 
@@ -86,12 +84,12 @@ class VariationalGaussian:
         D, nu = natural
         signed = bool(np.any(D < 0.0))
         factor: SignedFactor | SupportFactor = SignedFactor.of(K, D) if signed else SupportFactor.of(K, D)
-        R, var = _signed(K, factor) if isinstance(factor, SignedFactor) else _plain(K, factor)
+        R, inverse_diagonal = factor.inverse()
+        var, _ = factor.marginals(K, inverse_diagonal)
         M = factor.support
         alpha = nu.copy()
         alpha[M] -= R @ times(K, nu)[M]
         mean = times(K, alpha)
-        var = np.maximum(var, FLOOR * float(np.max(np.diagonal(K))))
         expected = None if known is None else known.moved(mean, var, near)
         if expected is None:
             expected = likelihood.expected(y, mean, var)
@@ -176,27 +174,6 @@ class VariationalGaussian:
         x = x.copy()
         x[M] -= self.R @ times(K, x)[M]
         return times(K, x)
-
-
-def _plain(K: Matrix, factor: SupportFactor) -> tuple[Matrix, Vector]:
-    """Return R and the variances of all points."""
-    M, prior = factor.support, np.diagonal(K)
-    R, diagonal = factor.inverse()
-    if M.size == prior.size:
-        return R, factor.variances(K, diagonal)
-    var = prior.copy()
-    var[M] = factor.variances(K, diagonal)
-    others = np.setdiff1d(np.arange(prior.size), M, assume_unique=True)
-    var[others] -= factor.explained(K[np.ix_(M, others)])
-    return R, var
-
-
-def _signed(K: Matrix, factor: SignedFactor) -> tuple[Matrix, Vector]:
-    """Return the same when some precisions are negative."""
-    R, var = _plain(K, factor.positive)
-    R -= (factor.U @ factor.U.T).T  # symmetric; R is in Fortran order
-    raised = (K if factor.support.size == len(K) else K[:, factor.support]) @ factor.U
-    return R, var + np.einsum("ij,ij->i", raised, raised)
 
 
 __all__ = ["VariationalGaussian"]

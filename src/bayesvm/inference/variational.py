@@ -37,7 +37,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.inference.base import Evidence, Inference, Posterior
+from bayesvm.inference.base import Evidence, Inference, Posterior, gram_cotangent
 from bayesvm.inference.free_energy import VariationalGaussian
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.expectations import require_finite
@@ -181,15 +181,9 @@ def _result(
     y: Vector, likelihood: Likelihood, q: VariationalGaussian, status: Status, n_iter: int, bounds: tuple[float, ...]
 ) -> tuple[Posterior, VariationalEvidence]:
     """Return posterior and bound with its cotangents."""
-    M = q.factor.support
-    dK = np.outer(q.alpha, 0.5 * q.alpha)
-    if M.size == y.size:
-        dK -= 0.5 * q.R.T  # symmetric; R is in Fortran order
-    else:
-        dK[np.ix_(M, M)] -= 0.5 * q.R
+    terms, rows = q.terms, np.arange(y.size)
+    dK = gram_cotangent(q.alpha, q.R.T.copy(), q.factor.support, rows)  # R is symmetric, in Fortran order
     dphi = -np.sum(likelihood.expected_theta(y, q.mean, q.var), axis=1)
-    terms = q.terms
-    rows = np.arange(y.size)
     evidence = VariationalEvidence(sum(terms.values()), terms, rows, dK, dphi, status, q.natural, n_iter, bounds)
     return Posterior.of(q.alpha.copy(), q.factor), evidence
 

@@ -15,6 +15,7 @@ This folder is the only one that calls LAPACK.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -48,24 +49,19 @@ class Cholesky:
 
     def solve(self, b: Matrix) -> Matrix:
         r"""Return :math:`A^{-1} b` for a vector or a matrix."""
-        if self.L.shape[0] == 0:
-            return np.zeros_like(b)
-        x, _ = lapack.dpotrs(self.L, b, lower=1)
-        return np.asarray(x)
+        return self._solved(lapack.dpotrs, b)
 
     def half_solve(self, b: Matrix) -> Matrix:
         r"""Return :math:`L^{-1} b` for a vector or a matrix."""
-        if self.L.shape[0] == 0:
-            return np.zeros_like(b)
-        x, _ = lapack.dtrtrs(self.L, b, lower=1)
-        return np.asarray(x)
+        return self._solved(lapack.dtrtrs, b)
 
     def back_solve(self, b: Matrix) -> Matrix:
         r"""Return :math:`L^{-\top} b` for a vector or a matrix."""
-        if self.L.shape[0] == 0:
-            return np.zeros_like(b)
-        x, _ = lapack.dtrtrs(self.L, b, lower=1, trans=1)
-        return np.asarray(x)
+        return self._solved(lapack.dtrtrs, b, trans=1)
+
+    def _solved(self, routine: Any, b: Matrix, **options: int) -> Matrix:
+        """Return the solution that a LAPACK routine finds; none of them takes an empty matrix."""
+        return np.asarray(routine(self.L, b, lower=1, **options)[0]) if self.L.size else np.zeros_like(b)
 
     def lower(self) -> Matrix:
         """Return L with zeros above the diagonal."""

@@ -11,6 +11,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.linalg.cholesky import Cholesky
+from bayesvm.linalg.support_factor import at_least_floor
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -61,6 +62,11 @@ class CovarianceFactor:
             - np.einsum("i,ij,ij->j", self.d, inner, inner)
             - np.einsum("ij,ij->j", parts, parts)
         )
+
+    def marginals(self, K: Matrix) -> tuple[Vector, Vector]:
+        """Return the posterior variances v of all points, and 1 - v W with W the ``curvature``."""
+        var = np.diagonal(K) - self.explained(K)
+        return at_least_floor(var, K), 1.0 - var * self.curvature
 
     def matrix(self) -> Matrix:
         """Return R."""

@@ -19,7 +19,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.linalg.cholesky import cholesky
-from bayesvm.linalg.support_factor import SupportFactor
+from bayesvm.linalg.support_factor import SupportFactor, at_least_floor
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -85,11 +85,24 @@ class SignedFactor:
         lowered = self.U.T @ K_support
         return np.asarray(self.positive.explained(K_support) - np.einsum("ij,ij->j", lowered, lowered))
 
+    def inverse(self) -> tuple[Matrix, Vector]:
+        r"""Return :math:`R` and the diagonal of :math:`B^{-1}` of the factor on P."""
+        R, diagonal = self.positive.inverse()
+        R -= (self.U @ self.U.T).T  # symmetric; R is in Fortran order
+        return R, diagonal
+
     def matrix(self) -> Matrix:
         """Return R."""
-        R, _ = self.positive.inverse()
-        R -= self.U @ self.U.T
-        return R
+        return self.inverse()[0]
+
+    def marginals(self, K: Matrix, inverse_diagonal: Vector | None = None) -> tuple[Vector, Vector]:
+        """Return the posterior variances of all points and 1 - v W; ``inverse_diagonal`` as :meth:`inverse` returns it."""
+        var, rest = self.positive.marginals(K, inverse_diagonal)
+        raised = (K if self.support.size == len(K) else K[:, self.support]) @ self.U  # V = V_P + (K U) (K U)'
+        change = np.einsum("ij,ij->i", raised, raised)
+        W = np.zeros(var.size)
+        W[self.support] = self.curvature
+        return at_least_floor(var + change, K), np.where(W > 0.0, rest, 1.0 - W * var) - W * change
 
 
 __all__ = ["SignedFactor"]

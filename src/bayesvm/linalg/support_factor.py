@@ -97,8 +97,29 @@ class SupportFactor:
             var[small] = prior[small] - self.explained(K[np.ix_(self.support, rows)])
         return np.maximum(var, 0.0)
 
+    def marginals(self, K: Matrix, inverse_diagonal: Vector | None = None) -> tuple[Vector, Vector]:
+        r"""Return the posterior variances :math:`v_i` of all points, and :math:`1 - v_i W_i = (B^{-1})_{ii}` without cancellation.
+
+        ``inverse_diagonal`` is the diagonal of :math:`B^{-1}`, computed if it is not given.
+        """
+        M = self.support
+        diagonal = self.B.inverse_diagonal() if inverse_diagonal is None else inverse_diagonal
+        var, rest = np.diagonal(K).copy(), np.ones(K.shape[0])
+        var[M], rest[M] = self.variances(K, diagonal), diagonal
+        if M.size < var.size:
+            others = np.setdiff1d(np.arange(var.size), M, assume_unique=True)
+            var[others] -= self.explained(K[np.ix_(M, others)])
+        return at_least_floor(var, K), rest
+
+
+def at_least_floor(var: Vector, K: Matrix) -> Vector:
+    """Return posterior variances with a least value: a point that has none carries no information."""
+    return np.maximum(var, FLOOR * float(np.max(np.diagonal(K))))
+
 
 #: Below this value of W_m K_mm the variance is computed without a division by W_m.
 SMALL = 1e-4
+#: Least posterior variance, relative to the largest prior variance.
+FLOOR = 1e-15
 
 __all__ = ["SupportFactor"]

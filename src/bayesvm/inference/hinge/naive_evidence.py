@@ -24,7 +24,7 @@ import dataclasses
 import numpy as np
 from scipy.special import expit
 
-from bayesvm.inference.base import Evidence, Inference, Posterior
+from bayesvm.inference.base import Evidence, Inference, Posterior, gram_cotangent
 from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import SupportFactor, cholesky
@@ -97,27 +97,18 @@ def _unguarded(K: Matrix, mode: HingeMode) -> float:
 
 def _cotangents(K: Matrix, mode: HingeMode, factor: SupportFactor, rows: Indices) -> tuple[Matrix, float]:
     """Return dlnQ/dK on ``rows`` and dlnQ/dlnC without the part of kappa."""
-    F, B = mode.marginal, mode.bounded
-    a = mode.alpha
+    F, B, a = mode.marginal, mode.bounded, mode.alpha
     R, inverse_diagonal = factor.inverse()
-    var = factor.variances(K, inverse_diagonal)
-    at = np.searchsorted(rows, factor.support)
-    dK = np.outer(a[rows], 0.5 * a[rows])
-    dK[np.ix_(at, at)] -= 0.5 * R
+    v, q = np.zeros(K.shape[0]), np.zeros(K.shape[0])
+    v[factor.support] = factor.variances(K, inverse_diagonal)
     dC = -float(mode.bound @ mode.slack)
     if F.size:
         t, c = np.abs(a[F]), mode.bound[F]
-        width = t * (c - t) / c
-        v = np.zeros(K.shape[0])
-        v[factor.support] = var
-        v = v[F]
-        pull = -0.5 * v * 4.0 * np.pi * width * (c - 2.0 * t) / c * np.sign(a[F])
-        q = np.zeros_like(a)
+        half = 0.5 * v[F] * 4.0 * np.pi * t * (c - t) / c  # v/2 times the derivative of W in the width t (c - t)/c
+        pull = -half * (c - 2.0 * t) / c * np.sign(a[F])
         q[F] = cholesky(K[np.ix_(F, F)], jitter=True, what="the Gram matrix of the marginal points").solve(pull)
-        dK -= 0.5 * (np.outer(q[rows], a[rows]) + np.outer(a[rows], q[rows]))
-        dC -= float(q[F] @ (K[np.ix_(F, B)] @ a[B]))
-        dC -= float(np.sum(0.5 * v * 4.0 * np.pi * width * t**2 / c))
-    return dK, dC
+        dC -= float(q[F] @ (K[np.ix_(F, B)] @ a[B])) + float(np.sum(half * t**2 / c))
+    return gram_cotangent(a, R, factor.support, rows, q), dC
 
 
 __all__ = ["NaiveHinge", "kappa_slope", "log_kappa", "marginal_precision"]

@@ -119,8 +119,7 @@ class _Approximation:
     def of(cls, K: Matrix, posterior: Posterior) -> _Approximation:
         factor = posterior.factor
         assert isinstance(factor, SupportFactor)  # the hinge loss is convex
-        alpha, W = np.zeros(K.shape[0]), np.zeros(K.shape[0])
-        alpha[posterior.support] = posterior.alpha
+        alpha, W = posterior.coefficients(K.shape[0]), np.zeros(K.shape[0])
         W[factor.support] = factor.curvature
         return cls(K @ alpha, alpha, W, K[:, factor.support], factor)
 

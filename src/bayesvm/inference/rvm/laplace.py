@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesvm.inference.rvm.problem import RVMProblem, RVMState, Scores, alignment, least_logs
+from bayesvm.inference.rvm.problem import RVMProblem, RVMState, Scores, alignment
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status
@@ -18,42 +18,19 @@ SPREAD = 30.0
 class LaplaceRVM(RVMProblem):
     """Works on the rows of the active columns: Newton's method for the mode at every state.
 
-    Parameters
-    ----------
-    basis : array, shape (n, k)
-        All basis functions at the training inputs.
-    y : array, shape (n,)
-        Labels -1/+1 or targets.
-    likelihood : Likelihood
-        With a convex loss whose second derivative is continuous.
-    tol : float
-        Largest entry of the gradient of the weights, relative to the size of its terms.
-    max_iter : int
-        Largest number of Newton steps.
+    The likelihood needs a convex loss with a continuous second derivative. ``tol`` is the largest entry of the gradient
+    of the weights, relative to the size of its terms, ``max_iter`` the largest number of Newton steps.
     """
 
     def __init__(
         self, basis: Matrix, y: Vector, likelihood: Likelihood, *, tol: float = 1e-12, max_iter: int = 50
     ) -> None:
-        self.basis = basis
-        self.size = float(y.size)
-        self._y, self._likelihood, self._tol, self._max_iter = y, likelihood, tol, max_iter
-        self._squares = np.square(basis)
-        self.least = least_logs(basis, SPREAD)
-
-    @property
-    def phi_bounds(self) -> Matrix:
-        """Return the bounds of the likelihood's free parameters."""
-        return self._likelihood.bounds.reshape(-1, 2)
-
-    def derivatives(self, state: RVMState) -> Derivatives:
-        """Return the derivatives of the loss at the mode."""
-        f = self.basis[:, state.active] @ state.weights
-        return self._likelihood.with_theta(state.phi).derivatives(self._y, f)
+        super().__init__(basis, y, likelihood, size=float(y.size), spread=SPREAD)
+        self._tol, self._max_iter, self._squares = tol, max_iter, np.square(basis)
 
     def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> RVMState:
         """Find the mode and return the evidence with its derivatives."""
-        likelihood = self._likelihood.with_theta(phi)
+        likelihood = self.likelihood.with_theta(phi)
         root = np.exp(0.5 * log_precision)
         psi = self.basis[:, active] / root
         v, d, factor, status = self._mode(psi, likelihood, None if weights is None else weights * root)
@@ -64,7 +41,7 @@ class LaplaceRVM(RVMProblem):
         c = projected.T @ (var * d.third)
         gradient = 0.5 * (1.0 - v**2 - np.diagonal(Sigma) + v * c)
         if phi.size:
-            p = likelihood.theta_derivatives(self._y, psi @ v)
+            p = likelihood.theta_derivatives(self.y, psi @ v)
             # through the mode: df = -Psi Sigma Psi' (d loss'/d phi), and d ln Z = -1/2 u' df
             dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature @ var) + 0.5 * (p.gradient @ (psi @ c))
             gradient = np.concatenate([gradient, dphi])
@@ -107,7 +84,7 @@ class LaplaceRVM(RVMProblem):
         return v, d, factor, status
 
     def _at(self, psi: Matrix, likelihood: Likelihood, v: Vector) -> tuple[Vector, Derivatives, float]:
-        d = likelihood.derivatives(self._y, psi @ v)
+        d = likelihood.derivatives(self.y, psi @ v)
         return v, d, float(np.sum(d.loss) + 0.5 * (v @ v))
 
 

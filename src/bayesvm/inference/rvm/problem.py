@@ -24,7 +24,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from bayesvm.likelihoods.base import Derivatives
+from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import Cholesky
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
@@ -119,14 +119,25 @@ def least_logs(basis: Matrix, spread: float) -> Vector:
 
 
 class RVMProblem(ABC):
-    """Basis functions, targets and a likelihood: what can be asked about any choice of active functions."""
+    """Basis functions, targets and a likelihood: what can be asked about any choice of active functions.
 
-    #: All basis functions at the training inputs, shape (n, k).
-    basis: Matrix
-    #: Effective number of samples.
-    size: float
-    #: Least logarithms of the precisions, shape (k,).
-    least: Vector
+    Parameters
+    ----------
+    basis : array, shape (n, k)
+        All basis functions at the training inputs.
+    y : array, shape (n,)
+        Labels -1/+1 or targets.
+    likelihood : Likelihood
+        With the traits that the class needs.
+    size : float
+        Effective number of samples.
+    spread : float
+        Largest prior standard deviation of one function's share of f; it bounds the precisions from below.
+    """
+
+    def __init__(self, basis: Matrix, y: Vector, likelihood: Likelihood, *, size: float, spread: float) -> None:
+        self.basis, self.y, self.likelihood, self.size = basis, y, likelihood, size
+        self.least = least_logs(basis, spread)
 
     @abstractmethod
     def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> RVMState:
@@ -136,18 +147,19 @@ class RVMProblem(ABC):
     def scores(self, state: RVMState) -> Scores:
         """Return the scores of all functions, of use for those that are not active."""
 
-    @abstractmethod
     def derivatives(self, state: RVMState) -> Derivatives:
         """Return the derivatives of the loss at the mode."""
+        f = self.basis[:, state.active] @ state.weights
+        return self.likelihood.with_theta(state.phi).derivatives(self.y, f)
 
     def log_bounds(self, active: Indices) -> Matrix:
         """Return the bounds of the logarithms of the active functions' precisions, one row (low, high) each."""
         return np.column_stack([self.least[active], np.full(active.size, WIDEST)])
 
     @property
-    @abstractmethod
     def phi_bounds(self) -> Matrix:
         """Bounds of ``phi``, one row (low, high) per entry."""
+        return self.likelihood.bounds.reshape(-1, 2)
 
     def hessian(self, state: RVMState) -> Matrix:
         """Return the second derivatives of the evidence in ``log_precision`` and ``phi``, by differences of the gradient."""

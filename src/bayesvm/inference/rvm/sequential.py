@@ -252,24 +252,35 @@ def _converged(problem: RVMProblem, state: RVMState) -> RVMState:
     model of it plus a correction, which is zero as long as steps halve the gradient, and else what the exact Hessian adds to the
     model. A function whose precision is on its way to infinity is deleted as soon as that does not cost evidence.
     """
-    state, correction, last = _pruned(problem, state), None, np.inf
+    state, correction, last = _pruned(problem, state), np.empty((0, 0)), np.inf
     for _ in range(NEWTON):
         free = _free(problem, state)
         size = float(np.max(np.abs(state.gradient[free]), initial=0.0))
         slow = size > 0.5 * last
-        if size < SMALL or (slow and size < ROUNDING and correction is not None):
+        if size < SMALL or (slow and size < ROUNDING and correction.size):
             break
-        model = problem.hessian_model(state)
-        if slow or (correction is not None and correction.shape != model.shape):
-            correction = problem.hessian(state) - model if slow else None
-        new = _newton(problem, state, free, model if correction is None else model + correction)
-        if new is None and not slow:
-            correction = problem.hessian(state) - model
-            new = _newton(problem, state, free, model + correction)
+        new, correction = _step(problem, state, free, correction, exact=slow)
         if new is None:
             break
         state, last = _pruned(problem, new), size
     return state
+
+
+def _step(
+    problem: RVMProblem, state: RVMState, free: NDArray[np.bool_], correction: Matrix, *, exact: bool
+) -> tuple[RVMState | None, Matrix]:
+    """Return the state after a Newton step (None if there is none uphill) and the correction of the Hessian it used.
+
+    The correction is computed if ``exact`` or if no step with the given one succeeds; one of another size is dropped.
+    """
+    model = problem.hessian_model(state)
+    if not exact:
+        correction = correction if correction.shape == model.shape else np.empty((0, 0))
+        new = _newton(problem, state, free, model + correction if correction.size else model)
+        if new is not None:
+            return new, correction
+    correction = problem.hessian(state) - model
+    return _newton(problem, state, free, model + correction), correction
 
 
 def _bounds(problem: RVMProblem, state: RVMState) -> Matrix:
