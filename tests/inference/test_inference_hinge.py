@@ -227,7 +227,7 @@ def test_no_margin_has_the_integral_one():
     ids=["naive", "printed", "exact", "gaussian"],
 )
 def test_no_point_in_doubt(method):
-    """A kernel of small variance: all points are bounded, none is marginal, and the integral is that of the tangents."""
+    """A kernel of small variance: all points are bounded, and the integral is that of the tangents."""
     X, y = problem(10)
     kernel = Gaussian(1e-4, 1.0)
 
@@ -246,7 +246,7 @@ def test_no_point_in_doubt(method):
 
 
 def by_quadrature(mean, cov, c):
-    """The integral over two margins: the second in closed form, the first by adaptive quadrature about its kinks and its peak."""
+    """The integral over two margins: the second in closed form, the first by adaptive quadrature."""
     s, slope = np.sqrt(cov[0, 0]), cov[0, 1] / cov[0, 0]
     rest = np.sqrt(cov[1, 1] - slope * cov[0, 1])
 

@@ -4,7 +4,7 @@ An inference method turns a Gram matrix, targets and a likelihood into a :class:
 
 * Every method returns the same posterior form, :math:`f \sim \mathcal N(K \alpha, (K^{-1} + W)^{-1})`, so that
   prediction is written once.
-* The evidence carries its own cotangents: ``dK`` with :math:`\partial \ln Z / \partial K` on the rows in ``rows`` (zero
+* The evidence brings its own derivatives: ``dK`` with :math:`\partial \ln Z / \partial K` on the rows in ``rows`` (zero
   elsewhere), which any kernel pulls back to its parameters, and ``dphi`` for the parameters of the likelihood.
 """
 
@@ -23,9 +23,9 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 
 class Factor(Protocol):
-    r"""What a posterior asks of :math:`R`, with the covariance :math:`K - K_{\cdot M} R K_{M \cdot}` at the training points.
+    r"""What is asked of R, given the covariance :math:`K - K_{\cdot M} R K_{M \cdot}` of the training points.
 
-    See :class:`~bayesvm.linalg.support_factor.SupportFactor` for curvatures that are not negative,
+    :class:`~bayesvm.linalg.support_factor.SupportFactor` is for curvatures :math:`W \ge 0`,
     :class:`~bayesvm.linalg.signed_factor.SignedFactor` for those of either sign, and
     :class:`~bayesvm.linalg.factor_covariance.CovarianceFactor` for a covariance of another form.
     """
@@ -56,7 +56,7 @@ class Factor(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Posterior:
-    r"""Gaussian posterior of the latent function, :math:`\mathcal N(K \alpha, (K^{-1} + W)^{-1})` at the training points.
+    r"""Gaussian posterior of the latent function, :math:`\mathcal N(K \alpha, (K^{-1} + W)^{-1})` at the training rows.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Evidence:
     terms : mapping
         The named summands of ``value``.
     rows : array of int
-        Training rows on which ``dK`` lives.
+        Training rows to which ``dK`` belongs; it is zero elsewhere.
     dK : array, shape (len(rows), len(rows))
         :math:`\partial \ln Z / \partial K`, symmetric.
     dphi : array, shape (p,)
@@ -138,14 +138,16 @@ class Evidence:
     n_iter: int
 
 
+#: What every method returns.
+Inferred = tuple[Posterior, Evidence]
+
+
 @dataclasses.dataclass(frozen=True)
 class Inference(ABC):
     """Turns (K, y, likelihood) into a posterior and an evidence; its fields are options only."""
 
     @abstractmethod
-    def infer(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, Evidence]:
+    def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
         """Return posterior and evidence; ``warm_start`` is the ``latent`` of an earlier evidence."""
 
     def suited(self, likelihood: Likelihood) -> Inference:
@@ -158,7 +160,7 @@ class Inference(ABC):
 
 
 def gram_cotangent(alpha: Vector, R: Matrix, support: Indices, rows: Indices, q: Vector | None = None) -> Matrix:
-    r"""Return :math:`\partial \ln Z / \partial K = \tfrac12 \alpha\alpha^\top - \tfrac12 R - \operatorname{sym}(q \alpha^\top)`.
+    r"""Return the derivative in K, :math:`\tfrac12 \alpha\alpha^\top - \tfrac12 R - \operatorname{sym}(q \alpha^\top)`.
 
     Parameters
     ----------
@@ -167,7 +169,7 @@ def gram_cotangent(alpha: Vector, R: Matrix, support: Indices, rows: Indices, q:
     R : array, shape (m, m)
         On the support; it is overwritten.
     support, rows : arrays of int
-        Where R lives, and the rows of the result, which contain the support.
+        The rows of R, and the rows of the result, which contain the support.
     q : array, shape (n,), optional
         What the mode contributes as it moves with K; none if the evidence is stationary in it.
     """
@@ -187,4 +189,4 @@ def gram_cotangent(alpha: Vector, R: Matrix, support: Indices, rows: Indices, q:
     return dK
 
 
-__all__ = ["Evidence", "Factor", "Inference", "Posterior", "gram_cotangent"]
+__all__ = ["Evidence", "Factor", "Inference", "Inferred", "Posterior", "gram_cotangent"]

@@ -14,7 +14,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.exceptions import IncompatibleError
-from bayesvm.inference.base import Evidence, Inference, Posterior
+from bayesvm.inference.base import Inference, Inferred
 from bayesvm.inference.laplace import gaussian_at_mode
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import SupportFactor
@@ -33,9 +33,7 @@ class Exact(Inference):
                 f"exact inference cannot treat {type(likelihood).__name__}: it needs a quadratic loss (Gaussian noise)"
             )
 
-    def infer(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, Evidence]:
+    def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
         """Return posterior and evidence; see :meth:`bayesvm.inference.base.Inference.infer`."""
         self.check(likelihood)
         origin = likelihood.derivatives(y, np.zeros_like(y))

@@ -2,17 +2,18 @@ r"""Gaussians with a factor-analysed covariance, the family of Seeger1999 sectio
 
 .. math:: q = \mathcal N\bigl(\mu, \Sigma\bigr), \qquad \Sigma = \mathrm{diag}(d) + \sum_{j=1}^M c_j c_j^\top,
 
-.. math:: F = \sum_i E\ell_i + \tfrac12 \bigl[\operatorname{tr} K^{-1}\Sigma + \mu^\top K^{-1} \mu - n + \ln |K| - \ln |\Sigma|\bigr],
+.. math:: F = \sum_i E\ell_i
+          + \tfrac12 \bigl[\operatorname{tr} K^{-1}\Sigma + \mu^\top K^{-1} \mu - n + \ln |K| - \ln |\Sigma|\bigr],
 
-with :math:`O(Mn)` parameters; M = 0 is the diagonal family. It is a subset of all Gaussians, so its bound is at most that of
-:class:`~bayesvm.inference.variational.Variational`, and for the smooth kernels of practice far below it: where K is nearly singular the
-posterior is too, and no small M can follow. It is offered as the paper's method and as a yardstick.
+with :math:`O(Mn)` parameters; M = 0 is the diagonal family. It is a subset of all Gaussians, so its bound is at most
+that of :class:`~bayesvm.inference.variational.Variational`, and for smooth kernels far below it: where K is nearly
+singular the posterior is too, which no small M can represent. It is the paper's method, kept for comparison.
 
-The paper minimises F by conjugate gradients. Here it is limited-memory BFGS (Byrd1995), which has the same cost per step and, with
-several factors, needs ten to fifty times fewer of them. Two changes of variables help either: :math:`\mu = L z` and :math:`c_j = L e_j` with
-:math:`K = L L^\top`, in which the prior terms are :math:`\tfrac12 |z|^2 + \tfrac12 \sum |e_j|^2`, and :math:`\ln d` instead of d. The first
-start comes from the optimal Gaussian: its mean, its leading eigenvectors, and the conditional variances of its points. K is
-factored, with jitter if it must be.
+The paper minimises F by conjugate gradients. Here it is limited-memory BFGS (Byrd1995), which has the same cost per
+step and, with several factors, needs ten to fifty times fewer of them. Two changes of variables help either:
+:math:`\mu = L z` and :math:`c_j = L e_j` with :math:`K = L L^\top` (factored with jitter if it must be), in which the
+prior terms are :math:`\tfrac12 |z|^2 + \tfrac12 \sum |e_j|^2`, and :math:`\ln d` instead of d. The first start comes
+from the optimal Gaussian: its mean, its leading eigenvectors, and the conditional variances of its points.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from bayesvm.inference.base import Evidence, Inference, Posterior, gram_cotangent
+from bayesvm.inference.base import Evidence, Inference, Inferred, Posterior, gram_cotangent
 from bayesvm.inference.variational import Variational
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.expectations import Expected, require_finite
@@ -108,9 +109,7 @@ class FactorAnalysed(Inference):
         """Refuse losses that are infinite somewhere."""
         require_finite(likelihood)
 
-    def infer(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, Evidence]:
+    def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
         """Return posterior and bound; ``warm_start``, shape (2 + M, n), holds z, ln d and the e of an earlier call."""
         self.check(likelihood)
         prior = cholesky(K, jitter=True, what="the Gram matrix")

@@ -4,15 +4,15 @@ r"""The free energy of Gaussians with natural parameters D and :math:`\nu`, and 
 
 .. math:: F = \sum_i E\ell_i + \tfrac12 \alpha^\top m - \tfrac12 \sum_i D_i v_i + \tfrac12 \ln |I + K D| .
 
-F is stationary where :math:`r_1 = \alpha + g = 0` and :math:`r_2 = D - h = 0`, with :math:`g, h, c, k` the first to fourth derivative of the
-expected losses in the mean. Since :math:`\partial_v E\ell = \tfrac12 \partial_m^2 E\ell` and :math:`\delta v = -S\, \delta D`,
-:math:`S = V \circ V`, the Newton step solves
+F is stationary where :math:`r_1 = \alpha + g = 0` and :math:`r_2 = D - h = 0`, with :math:`g, h, c, k` the first to
+fourth derivative of the expected losses in the mean. Since :math:`\partial_v E\ell = \tfrac12 \partial_m^2 E\ell` and
+:math:`\delta v = -S\, \delta D`, :math:`S = V \circ V`, the Newton step solves
 
-.. math:: \bigl[I + \tfrac12 (\mathrm{diag}\, k - \mathrm{diag}(c)\, V \mathrm{diag}(c))\, S\bigr] \delta D = -r_2 - c \circ V r_1, \qquad
-          \delta m = V \bigl(-r_1 + \tfrac12 c \circ S\, \delta D\bigr) .
+.. math:: \bigl[I + \tfrac12 (\mathrm{diag}\, k - \mathrm{diag}(c)\, V \mathrm{diag}(c))\, S\bigr] \delta D
+          = -r_2 - c \circ V r_1, \qquad \delta m = V \bigl(-r_1 + \tfrac12 c \circ S\, \delta D\bigr) .
 
 It needs V itself, which the factor gives without a further factorisation: on points with :math:`D_i > 0` it is
-:math:`D^{-1} - D^{-1} R D^{-1}`. Points with hardly any precision are left out of S; they follow by the plain fixed-point step.
+:math:`D^{-1} - D^{-1} R D^{-1}`. Points with hardly any precision are left out of S and take the fixed-point step.
 """
 
 from __future__ import annotations
@@ -34,32 +34,17 @@ WEAK = 1e-8
 
 @dataclasses.dataclass(frozen=True)
 class VariationalGaussian:
-    r"""A Gaussian with its free energy.
+    r"""A Gaussian with its free energy."""
 
-    Attributes
-    ----------
-    natural : array, shape (2, n)
-        D and nu.
-    factor : SupportFactor or SignedFactor
-        For D.
-    R : array
-        :math:`(K + D^{-1})^{-1}` on the support of the factor.
-    alpha, mean, var : arrays, shape (n,)
-        Coefficients and marginals.
-    trace : float
-        :math:`\sum_i D_i v_i`.
-    expected : Expected
-        Expected losses.
-    """
-
-    natural: Matrix
-    factor: SupportFactor | SignedFactor
-    R: Matrix
+    natural: Matrix  #: D and nu; shape (2, n).
+    factor: SupportFactor | SignedFactor  #: For D.
+    R: Matrix  #: :math:`(K + D^{-1})^{-1}` on the support of the factor.
+    #: Coefficients and marginals; shape (n,) each.
     alpha: Vector
     mean: Vector
     var: Vector
-    trace: float
-    expected: Expected
+    trace: float  #: :math:`\sum_i D_i v_i`.
+    expected: Expected  #: Expected losses.
 
     @classmethod
     def of(
@@ -71,15 +56,10 @@ class VariationalGaussian:
         known: VariationalGaussian | None = None,
         near: float = 0.0,
     ) -> VariationalGaussian:
-        """Compute it from its natural parameters.
+        """Compute it from its natural parameters, or raise NotPositiveDefiniteError if they leave no proper Gaussian.
 
-        If the marginals differ by less than ``near``, in standard deviations, from those of the Gaussian ``known``, its expected
-        losses are moved (:meth:`~bayesvm.likelihoods.expectations.Expected.moved`), otherwise they are computed.
-
-        Raises
-        ------
-        NotPositiveDefiniteError
-            If negative precisions leave no proper Gaussian.
+        If the marginals are within ``near`` standard deviations of those of ``known``, its expected losses are moved
+        (:meth:`~bayesvm.likelihoods.expectations.Expected.moved`); otherwise they are computed.
         """
         D, nu = natural
         signed = bool(np.any(D < 0.0))
@@ -132,7 +112,7 @@ class VariationalGaussian:
         return None
 
     def newton(self, K: Matrix, *, convex: bool, tol: float) -> Matrix:
-        """Return where a Newton step leads, which is worked out well enough for a residual of ``tol`` if it is within one step.
+        """Return where a Newton step leads, accurate enough for a residual of ``tol`` if that is one step away.
 
         With a convex loss no precision becomes negative.
         """

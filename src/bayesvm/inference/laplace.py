@@ -31,7 +31,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.exceptions import IncompatibleError
-from bayesvm.inference.base import Evidence, Inference, Posterior, gram_cotangent
+from bayesvm.inference.base import Evidence, Inference, Inferred, Posterior, gram_cotangent
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import SupportFactor
 from bayesvm.solvers import MAPResult, Newton, Solver
@@ -65,19 +65,15 @@ class Laplace(Inference):
             return dataclasses.replace(self, solver=Newton())
         return self
 
-    def infer(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, Evidence]:
+    def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
         """Return posterior and evidence; see :meth:`bayesvm.inference.base.Inference.infer`."""
         self.check(likelihood)
         mode = self.solver.solve(K, y, likelihood, warm_start=warm_start)
         return gaussian_at_mode(K, y, likelihood, mode, SupportFactor.of(K, mode.derivatives.curvature))
 
 
-def gaussian_at_mode(
-    K: Matrix, y: Vector, likelihood: Likelihood, mode: MAPResult, factor: SupportFactor
-) -> tuple[Posterior, Evidence]:
-    """Return posterior and evidence for the mode and the factor of the curvatures there; the formulas of the module."""
+def gaussian_at_mode(K: Matrix, y: Vector, likelihood: Likelihood, mode: MAPResult, factor: SupportFactor) -> Inferred:
+    """Return posterior and evidence from the mode and the factor of the curvatures there; see the module."""
     posterior, M = Posterior.of(mode.alpha, factor), factor.support
     terms = {
         "prior": float(-0.5 * (mode.alpha @ mode.f)),

@@ -1,14 +1,14 @@
 r"""Marginals at the training points, and what they would be without each point's own term (leave-one-out).
 
-For any posterior of the shared form, with the diagonal v of :math:`V = (K^{-1} + W)^{-1}`, taking away the Gaussian term
-:math:`\exp(\nu_i f_i - \tfrac12 W_i f_i^2)`, :math:`\nu = \alpha + W m`, of point i leaves the *cavity*
+For any posterior of the shared form, with the diagonal v of :math:`V = (K^{-1} + W)^{-1}`, taking away the Gaussian
+term :math:`\exp(\nu_i f_i - \tfrac12 W_i f_i^2)`, :math:`\nu = \alpha + W m`, of point i leaves the *cavity*
 
 .. math:: v_{-i} = \frac{v_i}{1 - v_i W_i}, \qquad m_{-i} = m_i - v_{-i}\, \alpha_i .
 
-For expectation propagation this is the cavity of its fixed point; for Laplace and variational posteriors it is the posterior of the
-other points with their terms unchanged, the analogous approximation. For Gaussian noise it is exact. On the support
-:math:`1 - v_i W_i = (B^{-1})_{ii}`, which does not cancel. A point that occurs c times (a sample weight) is left out once:
-:math:`W_i / c` and :math:`\alpha_i / c` take the places of :math:`W_i` and :math:`\alpha_i`.
+For expectation propagation this is the cavity of its fixed point; for Laplace and variational posteriors it is the
+posterior of the other points with their terms unchanged, the analogous approximation. For Gaussian noise it is exact.
+On the support :math:`1 - v_i W_i = (B^{-1})_{ii}`, which does not cancel. A point that occurs c times (a sample weight)
+is left out once: :math:`W_i / c` and :math:`\alpha_i / c` take the places of :math:`W_i` and :math:`\alpha_i`.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@ r"""Cholesky factorisation with a written jitter policy.
 
 Policy
 ------
-1. No jitter is tried first; most matrices of this library are :math:`I + W^{1/2} K W^{1/2}`, whose eigenvalues are at least
-   one, and need none.
-2. Where ``jitter=True`` is asked for (Gram matrices themselves: drawing from a prior, checking a kernel), multiples of the
-   mean diagonal are added, from ``JITTER_FIRST`` upwards by factors of ten to ``JITTER_LAST``; the smallest that works is
-   used and reported in :attr:`Cholesky.jitter`.
-3. If even the last does not help, the matrix is not positive definite: :class:`~bayesvm.exceptions.NotPositiveDefiniteError`.
+1. No jitter is tried first; most matrices of this library are :math:`I + W^{1/2} K W^{1/2}`, whose eigenvalues are at
+   least one, and need none.
+2. Where ``jitter=True`` is asked for (Gram matrices themselves: drawing from a prior, checking a kernel), multiples of
+   the mean diagonal are added, from ``JITTER_FIRST`` upwards by factors of ten to ``JITTER_LAST``; the smallest that
+   works is used and reported in :attr:`Cholesky.jitter`.
+3. If even the last does not help, the matrix is not positive definite:
+   :class:`~bayesvm.exceptions.NotPositiveDefiniteError`.
 
 This folder is the only one that calls LAPACK.
 """
@@ -142,7 +143,7 @@ def cholesky(A: Matrix, *, jitter: bool = False, overwrite: bool = False, what: 
 
 
 def _succeeded(L: Matrix, info: int) -> bool:
-    """Whether potrf went through; some LAPACKs report success for a matrix with NaN, which always reaches the diagonal."""
+    """Whether potrf went through; some LAPACKs report success for a matrix with NaN, which reaches the diagonal."""
     return info == 0 and bool(np.all(np.isfinite(np.diagonal(L))))
 
 

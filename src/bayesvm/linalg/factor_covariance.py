@@ -17,23 +17,12 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 @dataclasses.dataclass(frozen=True)
 class CovarianceFactor:
-    r"""What prediction needs of :math:`\Sigma = \mathrm{diag}(d) + C C^\top`.
+    r"""What prediction needs of :math:`\Sigma = \mathrm{diag}(d) + C C^\top`."""
 
-    Attributes
-    ----------
-    prior : Cholesky
-        Factor of K, with its jitter.
-    d : array, shape (n,)
-        Diagonal part.
-    C : array, shape (n, M)
-        Factors.
-    curvature : array, shape (n,)
-        Precision that each training point contributes by itself, for leave-one-out predictions.
-    """
-
-    prior: Cholesky
-    d: Vector
-    C: Matrix
+    prior: Cholesky  #: Factor of K, with its jitter.
+    d: Vector  #: Diagonal part; shape (n,).
+    C: Matrix  #: Factors; shape (n, M).
+    #: Precision that each training point contributes by itself, for leave-one-out predictions; shape (n,).
     curvature: Vector
 
     @property

@@ -1,7 +1,7 @@
-r"""The one factor that inference needs: :math:`B = I + W_M^{1/2} K_{MM} W_M^{1/2}` on the support :math:`M = \{i: W_i > 0\}`.
+r"""The factor that inference needs, of :math:`B = I + W_M^{1/2} K_{MM} W_M^{1/2}` on the support, :math:`W_i > 0`.
 
-With W the curvature of the loss, zero for every point outside M, the posterior covariance :math:`(K^{-1} + W)^{-1}` and all
-solves with :math:`I + K W` go through the small matrix
+With W the curvature of the loss, zero for every point outside M, the posterior covariance :math:`(K^{-1} + W)^{-1}` and
+all solves with :math:`I + K W` go through the small matrix
 
 .. math:: R = W_M^{1/2} B^{-1} W_M^{1/2} = (K_{MM} + W_M^{-1})^{-1},
 
@@ -85,8 +85,8 @@ class SupportFactor:
     def variances(self, K: Matrix, inverse_diagonal: Vector) -> Vector:
         r"""Return the posterior variances :math:`[(K^{-1} + W)^{-1}]_{mm}` on the support.
 
-        :math:`(1 - (B^{-1})_{mm}) / W_m` where that loses no digits, :math:`K_{mm} - k_m^\top R k_m` for the points with
-        :math:`W_m K_{mm}` below ``SMALL``.
+        :math:`(1 - (B^{-1})_{mm}) / W_m` where that loses no digits, :math:`K_{mm} - k_m^\top R k_m` for the points
+        with :math:`W_m K_{mm}` below ``SMALL``.
         """
         prior = np.diagonal(K)[self.support]
         W = self.root**2
@@ -98,7 +98,7 @@ class SupportFactor:
         return np.maximum(var, 0.0)
 
     def marginals(self, K: Matrix, inverse_diagonal: Vector | None = None) -> tuple[Vector, Vector]:
-        r"""Return the posterior variances :math:`v_i` of all points, and :math:`1 - v_i W_i = (B^{-1})_{ii}` without cancellation.
+        r"""Return the posterior variances v of all points, and 1 - v W, which is :math:`(B^{-1})_{ii}` on the support.
 
         ``inverse_diagonal`` is the diagonal of :math:`B^{-1}`, computed if it is not given.
         """
@@ -113,7 +113,7 @@ class SupportFactor:
 
 
 def at_least_floor(var: Vector, K: Matrix) -> Vector:
-    """Return posterior variances with a least value: a point that has none carries no information."""
+    """Return posterior variances that are at least a tiny share of the largest prior variance."""
     return np.maximum(var, FLOOR * float(np.max(np.diagonal(K))))
 
 

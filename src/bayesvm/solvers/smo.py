@@ -28,8 +28,8 @@ class SMO(Solver):
     Parameters
     ----------
     tol : float
-        Relative KKT residual at which the mode counts as found, as for ``Newton``; for a loss with kinks the gap of the dual
-        problem, relative to the largest target.
+        Relative KKT residual at which the mode counts as found, as for ``Newton``; for a loss with kinks the gap of the
+        dual problem, relative to the largest target.
     max_iter : int
         Largest number of steps of two variables.
     cache_bytes : int
@@ -37,9 +37,10 @@ class SMO(Solver):
 
     Notes
     -----
-    The residual :math:`\alpha_i + \ell'_i(f_i)` of a loss with continuous slope is at most the gap times the curvature of the
-    loss. The gap is lowered until the residual is small enough; where rounding forbids it, the status says so. For smooth
-    losses ``alpha`` is :math:`-\ell'(f)`; for losses with kinks it is the solution of the dual, which names the subgradient.
+    The residual :math:`\alpha_i + \ell'_i(f_i)` of a loss with continuous slope is at most the gap times the curvature
+    of the loss. The gap is lowered until the residual is small enough; where rounding forbids it, the status says so.
+    For smooth losses ``alpha`` is :math:`-\ell'(f)`; for losses with kinks it is the solution of the dual, which names
+    the subgradient.
     """
 
     needs_smoothness: ClassVar[int] = 0
@@ -54,8 +55,8 @@ class SMO(Solver):
         super().check(likelihood)
         if likelihood.plain.dual(np.ones(1)) is None:
             raise IncompatibleError(
-                f"SMO cannot treat {type(likelihood.plain).__name__}: its dual problem is not one that a working-set step "
-                "can solve; use the Newton solver"
+                f"SMO cannot treat {type(likelihood.plain).__name__}: its dual problem is not one that a working-set "
+                "step can solve; use the Newton solver"
             )
 
     def solve(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> MAPResult:

@@ -2,13 +2,13 @@ r"""The dual problem of a support vector machine, solved by a working-set method
 
 .. math:: \min_a \; \tfrac12 a^\top K a + \sum_i h_i(a_i), \quad l_i \le a_i \le u_i, \quad \Bigl[\sum_i a_i = 0\Bigr]
 
-with the :math:`h_i` of a :class:`~bayesvm.likelihoods.dual.Dual`. The equality constraint belongs to machines with a bias
-:math:`f = K a + b`; the Gaussian process machines have none. With :math:`D^\pm = K a + h'(a^\pm)` a point is optimal if
-:math:`\max_i D_i^- \le \min_i D_i^+` (Thesis (C.7), (C.18)), or without the constraint :math:`D_i^- \le 0 \le D_i^+` for
-every i (Thesis (4.33), (5.31)). The *gap* by which this fails is what ``tol`` bounds.
+with the :math:`h_i` of a :class:`~bayesvm.likelihoods.dual.Dual`. The equality constraint belongs to machines with a
+bias :math:`f = K a + b`; the Gaussian process machines have none. With :math:`D^\pm = K a + h'(a^\pm)` a point is
+optimal if :math:`\max_i D_i^- \le \min_i D_i^+` (Thesis (C.7), (C.18)), or without the constraint
+:math:`D_i^- \le 0 \le D_i^+` for every i (Thesis (4.33), (5.31)). The *gap* by which this fails is what ``tol`` bounds.
 
-The work is native (:mod:`bayesvm._core.working_set`); it is done in slices of a fraction of a second, between which Python runs: signals are
-served, progress is reported, other threads can ask it to stop.
+The work is native (:mod:`bayesvm._core.working_set`); it is done in slices of a fraction of a second, between which
+Python runs: signals are served, progress is reported, other threads can ask it to stop.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bayesvm.likelihoods.dual import Dual
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Vector
 
-#: Seconds between two looks at the world outside.
+#: Seconds of native work between two returns to Python.
 SLICE = 0.1
 
 _STATUS = {1: Status.CONVERGED, 2: Status.STALLED, 3: Status.MAX_ITER}
@@ -31,33 +31,16 @@ _STATUS = {1: Status.CONVERGED, 2: Status.STALLED, 3: Status.MAX_ITER}
 
 @dataclasses.dataclass(frozen=True)
 class DualResult:
-    r"""A solution of the dual problem.
+    r"""A solution of the dual problem."""
 
-    Attributes
-    ----------
-    alpha : array, shape (n,)
-        Coefficients :math:`a`; exactly zero for samples that do not carry the solution.
-    f : array, shape (n,)
-        :math:`K a`.
-    multiplier : (float, float)
-        :math:`\max_i D_i^-` and :math:`\min_i D_i^+`: the multiplier of the constraint lies between them at the optimum.
-    gap : float
-        Violation of the optimality conditions.
-    objective : float
-        Value of the dual objective.
-    n_iter : int
-        Steps, each of one or two variables.
-    status : Status
-        How the solver stopped.
-    """
-
-    alpha: Vector
-    f: Vector
+    alpha: Vector  #: Coefficients :math:`a`; exactly zero for samples that are not support vectors; shape (n,).
+    f: Vector  #: :math:`K a`; shape (n,).
+    #: :math:`\max_i D_i^-` and :math:`\min_i D_i^+`: the multiplier of the constraint lies between them at the optimum.
     multiplier: tuple[float, float]
-    gap: float
-    objective: float
-    n_iter: int
-    status: Status
+    gap: float  #: Violation of the optimality conditions.
+    objective: float  #: Value of the dual objective.
+    n_iter: int  #: Steps, each of one or two variables.
+    status: Status  #: How the solver stopped.
 
     @property
     def bias(self) -> float:

@@ -3,18 +3,20 @@ r"""The simple estimate of the naive evidence, Sollich1999 (8).
 .. math:: \ln Q(D) \approx -\tfrac12 \sum_i y_i \alpha_i \theta^*_i - C \sum_i l(y_i \theta^*_i) - n \ln(1 + e^{-2C})
           - \tfrac12 \ln \det(I + L_m K_m), \qquad (L_m)_{ii} = 2\pi \bigl[\alpha_i (C - \alpha_i)/C\bigr]^2,
 
-m running over the marginal points. Without the heuristic :math:`I +` the determinant is that of :math:`L_m K_m`, which diverges when a
-marginal point is about to leave the set. The formula is Laplace's with :math:`W = L_m`, so the posterior has the shared form
-:math:`\mathcal N(K\alpha, (K^{-1} + L_m)^{-1})`: :math:`L_m` is the precision of the Gaussian with the same height and the same area as
-the two-sided exponential :math:`e^{-\alpha u}, e^{(C-\alpha) u}` of a marginal point.
+m running over the marginal points. Without the heuristic :math:`I +` the determinant is that of :math:`L_m K_m`, which
+diverges when a marginal point is about to leave the set. The formula is Laplace's with :math:`W = L_m`, so the
+posterior has the shared form :math:`\mathcal N(K\alpha, (K^{-1} + L_m)^{-1})`: :math:`L_m` is the precision of the
+Gaussian with the same height and the same area as the two-sided exponential :math:`e^{-\alpha u}, e^{(C-\alpha) u}` of
+a marginal point.
 
-Derivatives at a fixed marginal set F, with :math:`t = y\alpha`, the posterior variances v and :math:`R = (K_{FF} + W^{-1})^{-1}`:
+Derivatives at a fixed marginal set F, with :math:`t = y\alpha`, the posterior variances v and
+:math:`R = (K_{FF} + W^{-1})^{-1}`:
 
-.. math:: \frac{\partial \ln Q}{\partial K} = \tfrac12 \alpha\alpha^\top - \tfrac12 R - \operatorname{sym}(q \alpha^\top), \qquad
-          K_{FF}\, q_F = -\tfrac12 y_F v_F\, \frac{dW}{dt},
+.. math:: \frac{\partial \ln Q}{\partial K} = \tfrac12 \alpha\alpha^\top - \tfrac12 R
+          - \operatorname{sym}(q \alpha^\top), \qquad K_{FF}\, q_F = -\tfrac12 y_F v_F\, \frac{dW}{dt},
 
-the last part because :math:`K_{FF}\, d\alpha_F = -dK_{F\cdot}\, \alpha - K_{FB}\, d\alpha_B`. The estimate is continuous in the
-hyperparameters, with kinks where the marginal set changes.
+the last part because :math:`K_{FF}\, d\alpha_F = -dK_{F\cdot}\, \alpha - K_{FB}\, d\alpha_B`. The estimate is
+continuous in the hyperparameters, with kinks where the marginal set changes.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import dataclasses
 import numpy as np
 from scipy.special import expit
 
-from bayesvm.inference.base import Evidence, Inference, Posterior, gram_cotangent
+from bayesvm.inference.base import Evidence, Inference, Inferred, Posterior, gram_cotangent
 from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import SupportFactor, cholesky
@@ -48,10 +50,8 @@ class NaiveHinge(Inference):
         """Refuse every likelihood but the hinge loss."""
         hinge_bounds(np.ones(1), likelihood.plain)
 
-    def infer(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, Evidence]:
-        """Return posterior and evidence; ``warm_start`` is the ``latent`` of an earlier evidence (shares of the bounds)."""
+    def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
+        """Return posterior and evidence; ``warm_start`` is the ``latent`` of an earlier one (shares of the bounds)."""
         C, bound = hinge_bounds(y, likelihood)
         mode = hinge_mode(K, y, bound, warm_start=warm_start)
         factor = SupportFactor.of(K, marginal_precision(mode))

@@ -1,9 +1,9 @@
 r"""Relevance vector machines with a quadratic loss: inner products of basis functions instead of rows.
 
-Where the loss is :math:`\ell_i(f) = \ell_i(0) - \kappa\, (g_i f - \tfrac12 w_i f^2)` with one factor :math:`\kappa` for all samples
-(Gaussian noise: :math:`\kappa` is the precision), the evidence depends on the data through :math:`\Phi^\top w \Phi` and
-:math:`b = \Phi^\top g` alone. A column of the former is computed when its function becomes active; all else is algebra of the size of the
-active set.
+Where the loss is :math:`\ell_i(f) = \ell_i(0) - \kappa\, (g_i f - \tfrac12 w_i f^2)` with one factor :math:`\kappa` for
+all samples (Gaussian noise: :math:`\kappa` is the precision), the evidence depends on the data through
+:math:`\Phi^\top w \Phi` and :math:`b = \Phi^\top g` alone. A column of the former is computed when its function becomes
+active; all else is algebra of the size of the active set.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from bayesvm.linalg import cholesky
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
 
-#: Largest prior standard deviation of one function's share of f, in units of the targets' size. Inner products square the condition of the
-#: basis: weights that cancel one another beyond this leave no digits.
+#: Largest prior standard deviation of one function's share of f, in units of the targets' size. Inner products square
+#: the condition of the basis: weights that cancel one another beyond this leave no digits.
 SPREAD = 300.0
 
 
 @dataclasses.dataclass(frozen=True)
 class _Factor:
-    """The factor kappa (relative to the given likelihood) and the total loss at f = 0, each with its derivatives in phi."""
+    """The factor kappa (relative to the given likelihood) and the loss at f = 0, with their derivatives in phi."""
 
     kappa: float
     loss: float

@@ -10,8 +10,9 @@ from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
 
-#: Largest prior standard deviation of one function's share of f. Labels that can be separated push it to infinity, and with it Laplace's
-#: evidence to that of a certain prediction: at the mode the loss has neither slope nor curvature there, and the spread is not seen.
+#: Largest prior standard deviation of one function's share of f. Labels that can be separated push it to infinity, and
+#: with it Laplace's evidence to that of a certain prediction: at the mode the loss has neither slope nor curvature
+#: there, and the spread is not seen.
 SPREAD = 30.0
 
 

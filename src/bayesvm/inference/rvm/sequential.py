@@ -4,17 +4,19 @@ Seen from one basis function, with all others as they are, the evidence as a fun
 
 .. math:: \tfrac12 \Bigl[ \ln \frac{a}{a + s} + \frac{q^2}{a + s} \Bigr] + \text{const}
 
-with the scores s and q of :class:`~bayesvm.inference.rvm.problem.Scores` (Tipping2003). If :math:`q^2 > s` it has its maximum at
-:math:`a = s^2/(q^2 - s)`, otherwise at infinity: the function drops out. In the coordinates of
-:mod:`~bayesvm.inference.rvm.problem` an active function is to be deleted if :math:`v_i^2 \le \Sigma_{ii} (1 - \Sigma_{ii})`.
+with the scores s and q of :class:`~bayesvm.inference.rvm.problem.Scores` (Tipping2003). If :math:`q^2 > s` it has its
+maximum at :math:`a = s^2/(q^2 - s)`, otherwise at infinity: the function drops out. In the coordinates of
+:mod:`~bayesvm.inference.rvm.problem` an active function is to be deleted if
+:math:`v_i^2 \le \Sigma_{ii} (1 - \Sigma_{ii})`.
 
 Problem: maximise :math:`\ln Z` over all precisions, infinity included, and over the parameters of the likelihood.
-Method: from the empty model (or a given one), add the function with the largest gain; re-estimate all active precisions by
-:math:`a_i \leftarrow a_i (1 - \Sigma_{ii})/v_i^2` and, after the first few additions, the noise by a scaled gradient step; delete what should be infinite; repeat. Before the end the active
-precisions and the noise are brought to convergence together, by Newton steps with the exact gradient and deletions between them. Every
-change is kept only if the evidence rises: for a loss that is not quadratic the gains are approximate, which can mislead the order, not
-the end. Where the Hessian of the weights cannot be factored (priors wider than the digits of the inner products), a change is refused.
-Stop: no addition promises more than ``tol`` nats, and the active precisions have converged.
+Method: from the empty model (or a given one), add the function with the largest gain; re-estimate all active precisions
+by :math:`a_i \leftarrow a_i (1 - \Sigma_{ii})/v_i^2` and, after the first few additions, the noise by a scaled gradient
+step; delete what should be infinite; repeat. Before the end the active precisions and the noise are brought to
+convergence together, by Newton steps with the exact gradient and deletions between them. A change is kept only if the
+evidence rises: for a loss that is not quadratic the gains are approximate, which can change the order of additions, not
+where they end. A change is refused where the Hessian of the weights cannot be factored (priors wider than the digits of
+the inner products). Stop: no addition promises more than ``tol`` nats, and the active precisions have converged.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
+from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.inference.rvm.gaussian import GaussianRVM
 from bayesvm.inference.rvm.laplace import LaplaceRVM
 from bayesvm.inference.rvm.problem import RVMProblem, RVMState, basis_cotangent
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg.eigen import symmetric_eigen
-from bayesvm.solvers.base import Status
+from bayesvm.solvers.base import Status, require
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: A function of which the active ones leave less than this share adds nothing but rounding errors.
@@ -39,7 +41,7 @@ INSIDE = 1e-10
 SAME = 1e-10
 #: Re-estimations after an addition; largest change of a logarithm in one of them.
 SWEEPS, LEAP = 2, 3.0
-#: Newton steps at the end, the largest of them (units of a logarithm), and the least curvature (nats per squared unit) they take for real.
+#: Newton steps at the end, the largest of them (in a logarithm), and the least curvature (nats per unit squared) used.
 NEWTON, STRIDE, FLAT = 60, 2.0, 1e-7
 #: Gradient (nats per unit of a logarithm) at which they end.
 SMALL = 1e-8
@@ -51,7 +53,7 @@ HOLD = 10
 
 @dataclasses.dataclass(frozen=True)
 class RVMStart:
-    """From where to begin: active functions, logarithms of their precisions, logarithms of the likelihood's parameters."""
+    """From where to begin: active functions, logarithms of their precisions and of the likelihood's parameters."""
 
     active: Indices
     log_precision: Vector
@@ -117,11 +119,7 @@ class SequentialRVM:
 
     def check(self, likelihood: Likelihood) -> None:
         """Refuse losses without a second derivative everywhere."""
-        if not (likelihood.traits.convex and likelihood.traits.smoothness >= 2):
-            raise IncompatibleError(
-                f"a relevance vector machine cannot treat {type(likelihood).__name__}: it needs a convex loss with a "
-                "continuous second derivative"
-            )
+        require("a relevance vector machine", likelihood, smoothness=2, convex=True)
 
     def maximize(self, basis: Matrix, y: Vector, likelihood: Likelihood, start: RVMStart | None = None) -> RVMResult:
         """Maximise the evidence over precisions and the likelihood's parameters.
@@ -135,8 +133,8 @@ class SequentialRVM:
         likelihood : Likelihood
             Its free parameters are learnt.
         start : RVMStart, optional
-            The optimum for a similar basis. The evidence has many local optima in the precisions: the start decides which
-            of them is followed.
+            The optimum for a similar basis. The evidence has many local optima in the precisions: the start decides
+            which of them is followed.
         """
         self.check(likelihood)
         problem: RVMProblem = (GaussianRVM if likelihood.traits.quadratic else LaplaceRVM)(basis, y, likelihood)
@@ -216,7 +214,7 @@ def _additions(problem: RVMProblem, state: RVMState) -> tuple[Vector, Vector]:
 
 
 def _reestimated(problem: RVMProblem, state: RVMState, *, noise: bool) -> RVMState:
-    """Return the state after one re-estimation of precisions and (if ``noise``) likelihood, unless the evidence would fall."""
+    """Return the state after one re-estimation of precisions and (if ``noise``) likelihood, if the evidence rises."""
     m = state.active.size
     determined = np.maximum(1.0 - np.diagonal(state.covariance), 1e-300)
     with np.errstate(divide="ignore"):
@@ -230,7 +228,7 @@ def _reestimated(problem: RVMProblem, state: RVMState, *, noise: bool) -> RVMSta
 
 
 def _pruned(problem: RVMProblem, state: RVMState) -> RVMState:
-    """Return the state without the functions whose precision has its optimum at infinity, as far as the evidence agrees."""
+    """Return the state without the functions whose precision has its optimum at infinity, if the evidence agrees."""
     while state.active.size:
         Sigma = np.diagonal(state.covariance)
         surplus = state.v**2 - Sigma * (1.0 - Sigma)
@@ -248,9 +246,10 @@ def _pruned(problem: RVMProblem, state: RVMState) -> RVMState:
 def _converged(problem: RVMProblem, state: RVMState) -> RVMState:
     """Return the state with all active precisions and the likelihood's parameters at their joint optimum.
 
-    Newton's method to the last digits, so that equal data in another order, form or unit give the same machine. The Hessian is a
-    model of it plus a correction, which is zero as long as steps halve the gradient, and else what the exact Hessian adds to the
-    model. A function whose precision is on its way to infinity is deleted as soon as that does not cost evidence.
+    Newton's method to the last digits, so that equal data in another order, form or unit give the same machine. The
+    Hessian is a model of it plus a correction, which is zero as long as steps halve the gradient, and else what the
+    exact Hessian adds to the model. A function whose precision is on its way to infinity is deleted as soon as that
+    does not cost evidence.
     """
     state, correction, last = _pruned(problem, state), np.empty((0, 0)), np.inf
     for _ in range(NEWTON):
