@@ -6,7 +6,7 @@ VENV ?= .venv
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-NATIVE := $(wildcard src/bayesvm/_core/*.cpp src/bayesvm/_core/*.hpp)
+NATIVE := $(wildcard src/bayesvm/_core/*.?pp src/bayesvm/_core/*/*.?pp)
 
 # One BLAS thread per process: results do not depend on the machine's core count, and parallel workers do not compete.
 SINGLE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
@@ -19,7 +19,7 @@ WORKERS ?= 2
 help:
 	@echo "make demo    a machine trains itself: summary here, report and picture in demo-output/"
 	@echo "make test    lint, types, layers and the test suite"
-	@echo "make lint    formatting and style (ruff)"
+	@echo "make lint    formatting and style (ruff, clang-format)"
 	@echo "make types   static types (mypy)"
 	@echo "make layers  direction of imports (import-linter)"
 	@echo "make docs    documentation, in docs/_build/html"
@@ -66,6 +66,7 @@ demo: $(VENV)/.package
 lint: $(VENV)/.test-tools
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE) $(wildcard tests/native/*.cpp)
 
 types: $(VENV)/.test-tools $(VENV)/.package
 	$(BIN)/mypy

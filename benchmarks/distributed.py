@@ -24,8 +24,7 @@ from bayesvm.distributed.engine import local_cluster
 from bayesvm.distributed.held_out import make_member
 from bayesvm.distributed.objective import BlockModel, evaluate_block
 from bayesvm.distributed.warm_starts import LocalLatents
-from bayesvm.inference.names import PREDICTIVE_EP
-from bayesvm.inference import Laplace
+from bayesvm.inference import PREDICTIVE_EP, Laplace
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Trigonometric

@@ -23,7 +23,7 @@ from benchmarks.record import Row, write
 #: Parts by what occurs in the file's or the function's name; the first that fits counts.
 PARTS = (
     ("factorisations, solves", ("potr", "trtr", "trsm", "linalg", "dsyrk", "scipy")),
-    ("Gram matrix, pullback", ("kernels", "gram", "_native")),
+    ("Gram matrix, pullback", ("kernels", "gram")),
     ("likelihood", ("likelihoods", "special", "faddeeva")),
     ("mode (Newton)", ("solvers",)),
     ("EP, Laplace", ("inference",)),

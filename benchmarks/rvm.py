@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from bayesvm.datasets import make_sinc
 from bayesvm.estimators.relevance_vector import RelevanceVectorClassifier, RelevanceVectorRegressor
-from bayesvm.inference.rvm import QuadraticProblem, RowsProblem, SequentialRelevance
+from bayesvm.inference.rvm import GaussianRVM, LaplaceRVM, SequentialRVM
 from bayesvm.kernels import Gaussian
 from bayesvm.likelihoods import GaussianNoise, Logistic
 from benchmarks._common import load, table
@@ -87,7 +87,7 @@ def speed(n: int = 1000, repeats: int = 5) -> None:
 
         def ours(A=A, t=t, scale=scale, likelihood=likelihood):
             basis = np.column_stack([np.ones(len(A)), Gaussian(1.0, scale).gram(A)])
-            return SequentialRelevance().maximize(basis, t, likelihood)
+            return SequentialRVM().maximize(basis, t, likelihood)
 
         def theirs(A=A, t=t, scale=scale, peer=peer):
             return peer(gamma=0.5 / scale**2, fit_intercept=True).fit(A, t)
@@ -115,7 +115,7 @@ def _evidence(A, t, scale, other, quadratic: bool) -> float:
     kernel_precisions = np.ravel(other.alpha_)
     bias = float(np.ravel(other.intercept_)[0])
     likelihood = GaussianNoise(1.0 / float(other.beta_)) if quadratic else Logistic()
-    problem = (QuadraticProblem if quadratic else RowsProblem)(basis, t, likelihood)
+    problem = (GaussianRVM if quadratic else LaplaceRVM)(basis, t, likelihood)
     # the precision of the constant is not reported: the best one is taken, which favours the other package
     precisions = [np.append(p, kernel_precisions) for p in np.geomspace(1e-4, 1e8, 49)] if bias else []
     values = [problem.state(active, np.log(p), likelihood.theta).value for p in precisions]

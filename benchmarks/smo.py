@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVC
 
-from bayesvm._core import _smo
+from bayesvm._core import working_set
 from bayesvm.estimators.extended_svc import ExtendedSVC
 from bayesvm.estimators.trigonometric_svc import TrigonometricSVC
 from bayesvm.experiments.thesis_table_h1 import PAPER
@@ -105,7 +105,7 @@ def memory() -> None:
     X, y = sample(50_000, 0.3)
     scaled = np.ascontiguousarray(X / np.sqrt(0.5 * X.shape[1] * X.var()))
     began = time.perf_counter(), time.process_time()
-    columns = _smo.KernelColumns(scaled, True, 1.0)
+    columns = working_set.KernelColumns(scaled, True, 1.0)
     dual = Dual.margin(y.astype(float), 1.0)
     result = WorkingSet(tol=1e-3, cache_bytes=500 * 10**6).start(columns, dual, equality=True).finish()
     wall, cpu = time.perf_counter() - began[0], time.process_time() - began[1]

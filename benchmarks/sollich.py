@@ -12,7 +12,7 @@ from bayesvm.datasets.sollich import label_probability, make_sollich
 from bayesvm.estimators.probabilistic_svc import ProbabilisticSVC
 from bayesvm.experiments.measures import calibration_error
 from bayesvm.experiments.sollich1999 import midpoints
-from bayesvm.inference.hinge import Annealing, CoupledHinge, NaiveHinge, annealed_evidence, hinge_mode, log_nu
+from bayesvm.inference.hinge import Annealing, HingeExactOrEP, NaiveHinge, annealed_evidence, hinge_mode, log_nu
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import Hinge
 from benchmarks._common import table
@@ -78,8 +78,8 @@ def evidence():
     methods = {
         "(8) as printed": NaiveHinge(guarded=False),
         "(8) with I +": NaiveHinge(),
-        "marginal, exact": CoupledHinge(),
-        "marginal, coupled Gaussian": CoupledHinge(exact_up_to=0),
+        "marginal, exact": HingeExactOrEP(),
+        "marginal, coupled Gaussian": HingeExactOrEP(exact_up_to=0),
     }
     errors = {name: [] for name in methods}
     within = []
@@ -111,7 +111,7 @@ def normalization():
         for rows in itertools.product(range(3), repeat=n):
             K = K3[np.ix_(rows, rows)] + 1e-9 * np.eye(n)
             for labels in itertools.product((-1.0, 1.0), repeat=n):
-                total += np.exp(CoupledHinge().infer(K, np.array(labels), Hinge(C))[1].value) / 3.0**n
+                total += np.exp(HingeExactOrEP().infer(K, np.array(labels), Hinge(C))[1].value) / 3.0**n
         print(f"n = {n}: the sum of P(D) over all {6**n} data sets is {total / normalizer:.6f}")
 
 

@@ -11,7 +11,7 @@ from bayesvm.datasets import make_sinc
 from bayesvm.estimators.gaussian_process import GPRegressor
 from bayesvm.estimators.online_gp import OnlineGPClassifier, OnlineGPRegressor
 from bayesvm.inference import EP
-from bayesvm.inference.online import Online
+from bayesvm.inference.online import OnlineUpdate
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import GaussianNoise, Logistic, Probit, SoftInsensitive
 
@@ -39,7 +39,7 @@ def test_gaussian_noise_equals_the_batch_in_any_order():
     expected_var = np.diagonal(K) - np.einsum("ij,jk,ki->i", K, inverse, K)
     _, log_det = np.linalg.slogdet(2.0 * np.pi * (K + noise * np.eye(len(y))))
     for order in (None, np.random.default_rng(0).permutation(len(y))):
-        state, basis = run(Online(), K, y, GaussianNoise(noise), order)
+        state, basis = run(OnlineUpdate(), K, y, GaussianNoise(noise), order)
         mean, var = state.predict(K[:, basis], np.diagonal(K))
         np.testing.assert_allclose(mean, K @ inverse @ y, atol=1e-8)
         np.testing.assert_allclose(var, expected_var, atol=1e-8)
@@ -50,8 +50,8 @@ def test_gaussian_noise_equals_the_batch_in_any_order():
 def test_projection_changes_little_when_the_basis_suffices():
     X, y, _ = make_sinc(200, noise=0.2, random_state=0)
     K = Gaussian(1.0, 1.5).gram(X)
-    exact, all_rows = run(Online(), K, y, GaussianNoise(0.04))
-    small, basis = run(Online(60, 1e-6), K, y, GaussianNoise(0.04))
+    exact, all_rows = run(OnlineUpdate(), K, y, GaussianNoise(0.04))
+    small, basis = run(OnlineUpdate(60, 1e-6), K, y, GaussianNoise(0.04))
     assert small.size < 60
     a, b = exact.predict(K[:, all_rows], np.diagonal(K)), small.predict(K[:, basis], np.diagonal(K))
     np.testing.assert_allclose(a[0], b[0], atol=1e-3)
@@ -63,7 +63,7 @@ def test_budget_is_kept_and_the_factor_stays_that_of_the_basis():
     X = rng.uniform(-3.0, 3.0, size=(120, 2))
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=120)
     K = Gaussian(1.0, 1.0).gram(X)
-    state, basis = run(Online(20, 1e-6), K, y, GaussianNoise(0.01))
+    state, basis = run(OnlineUpdate(20, 1e-6), K, y, GaussianNoise(0.01))
     assert state.size == 20
     np.testing.assert_allclose(state.K, K[np.ix_(basis, basis)])
     L = state.factor.lower()
@@ -77,7 +77,7 @@ def test_labels_come_close_to_expectation_propagation(likelihood):
     X, y = make_moons(80, noise=0.2, random_state=0)
     labels = np.where(y == 1, 1.0, -1.0)
     K = Gaussian(4.0, 0.8).gram(X)
-    state, basis = run(Online(), K, labels, likelihood, np.random.default_rng(0).permutation(80))
+    state, basis = run(OnlineUpdate(), K, labels, likelihood, np.random.default_rng(0).permutation(80))
     mean, _ = state.predict(K[:, basis], np.diagonal(K))
     posterior, _ = EP().infer(K, labels, likelihood)
     batch = posterior.mean(K[:, posterior.support])
@@ -89,9 +89,9 @@ def test_noise_with_heavy_tails():
     X, y, f = make_sinc(150, noise=0.1, random_state=0)
     y[::15] += 4.0
     K = Gaussian(1.0, 1.5).gram(X)
-    state, basis = run(Online(60, 1e-6), K, y, SoftInsensitive(10.0, 0.1, 0.3))
+    state, basis = run(OnlineUpdate(60, 1e-6), K, y, SoftInsensitive(10.0, 0.1, 0.3))
     robust = np.sqrt(np.mean((state.predict(K[:, basis], np.diagonal(K))[0] - f) ** 2))
-    state, basis = run(Online(60, 1e-6), K, y, GaussianNoise(0.01))
+    state, basis = run(OnlineUpdate(60, 1e-6), K, y, GaussianNoise(0.01))
     assert robust < np.sqrt(np.mean((state.predict(K[:, basis], np.diagonal(K))[0] - f) ** 2))
 
 

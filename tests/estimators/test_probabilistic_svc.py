@@ -108,10 +108,10 @@ def test_averaged_predictions(data, fitted):
 
 def test_slice_sampling_has_the_moments_of_a_brute_force_integral():
     K, y, c = np.array([[2.0, 0.8], [0.8, 1.0]]), np.array([1.0, -1.0]), np.array([1.5, 1.5])
-    from bayesvm.inference.hinge import CoupledHinge
+    from bayesvm.inference.hinge import HingeExactOrEP
     from bayesvm.likelihoods import Hinge
 
-    posterior, _ = CoupledHinge().infer(K, y, Hinge(1.5))
+    posterior, _ = HingeExactOrEP().infer(K, y, Hinge(1.5))
     draws = SliceSampling(draws=8000, chains=200, burn_in=20, thin=2).run(K, y, c, posterior, np.random.default_rng(0))
     f = K @ draws.coefficients
     z = (np.arange(400) + 0.5) / 400 * 16.0 - 8.0

@@ -71,9 +71,9 @@ def test_gaussian_noise_is_exact():
     np.testing.assert_allclose(p.var(K, np.diag(K)), q.var(K, np.diag(K)), atol=1e-9)
 
 
-# -- probit: two independent checks -----------------------------------------------------------------------------------------
+# -- probit: two independent checks ------------------------------------------------------------------------------------
 def sequential_probit_ep(K, y, sweeps=60):
-    """One site at a time, with the posterior covariance kept as a dense matrix and moments from the textbook formulas."""
+    """One site at a time, with a dense posterior covariance and moments from the textbook formulas."""
     n = y.size
     tau, nu = np.zeros(n), np.zeros(n)
     S, m = K.copy(), np.zeros(n)
@@ -113,19 +113,19 @@ def test_probit_agrees_with_a_sequential_dense_implementation():
 
 
 def test_probit_evidence_is_close_to_the_orthant_probability():
-    """The exact evidence is P(g > 0) for g = y (f + noise), a normal orthant probability (Genz's algorithm in SciPy)."""
+    """The exact evidence is P(g > 0) for g = y (f + noise), an orthant probability (Genz's algorithm in SciPy)."""
     K, y = problem(lib.Probit(), n=6)
     C = np.outer(y, y) * (K + np.eye(6))
     exact = multivariate_normal(np.zeros(6), C, maxpts=2_000_000, abseps=1e-9, releps=1e-7, seed=0).cdf(np.zeros(6))
     assert TIGHT.infer(K, y, lib.Probit())[1].value == pytest.approx(np.log(exact), abs=5e-3)
 
 
-# -- against sampling -------------------------------------------------------------------------------------------------------
+# -- against sampling --------------------------------------------------------------------------------------------------
 def elliptical_slice(K, y, likelihood, rng, chains=500, burn=50, keep=400):
     """Return the mean and variance of the latent values over chains * keep draws from the posterior.
 
-    Ellipses are those of the approximation, and its sites are divided out of the likelihood: right for any approximation, and
-    mixing at once if it is good.
+    Ellipses are those of the approximation, and its sites are divided out of the likelihood: right for any
+    approximation, and mixing at once if it is good.
     """
     posterior, evidence = TIGHT.infer(K, y, likelihood)
     tau, nu = evidence.latent
@@ -176,7 +176,7 @@ def test_marginals_against_200000_draws(likelihood):
     assert np.max(np.abs(np.sqrt(posterior.var(K_s, np.diag(K))) / deviation - 1.0)) < 0.09
 
 
-# -- the way there ----------------------------------------------------------------------------------------------------------
+# -- the way there -----------------------------------------------------------------------------------------------------
 def test_a_warm_start_saves_sweeps():
     K, y = problem(lib.Trigonometric())
     _, cold = EP().infer(K, y, lib.Trigonometric())
@@ -253,7 +253,7 @@ def test_negative_sites_of_a_likelihood_that_is_not_log_concave():
     assert np.sum(evidence.dK * K[rows]) == pytest.approx(slope, rel=1e-6)
 
 
-# -- leave-one-out ----------------------------------------------------------------------------------------------------------
+# -- leave-one-out -----------------------------------------------------------------------------------------------------
 def gaussians(n, d, scale, variance, seed=0):
     """Return a Gram matrix and labels of two overlapping Gaussian classes in d dimensions."""
     rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ from scipy.special import log_ndtr
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.inference.hinge import (
     Annealing,
-    CoupledHinge,
+    HingeExactOrEP,
     NaiveHinge,
     Normalizer,
     SliceSampling,
@@ -23,7 +23,7 @@ from bayesvm.inference.hinge import (
     rejection,
 )
 from bayesvm.inference.hinge.annealed import scatter_of_logs
-from bayesvm.inference.hinge.exact_integral import integrate_patterns
+from bayesvm.inference.hinge.exact_integral import integrate_hinges
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import Hinge, Logistic, Weighted
 from bayesvm.linalg import cholesky
@@ -117,13 +117,13 @@ def test_the_known_numbers_of_one_point():
     K, y, C = np.array([[2.0]]), np.ones(1), 3.0
     kappa = 1.0 / (1.0 + np.exp(-2.0 * C))
     values = [
-        np.exp(m.infer(K, y, Hinge(C))[1].value) / kappa for m in (NaiveHinge(False), NaiveHinge(), CoupledHinge())
+        np.exp(m.infer(K, y, Hinge(C))[1].value) / kappa for m in (NaiveHinge(False), NaiveHinge(), HingeExactOrEP())
     ]
     assert np.allclose(values, [0.527, 0.437, 0.322], atol=5e-4)
 
 
 @pytest.mark.parametrize(
-    "method", [NaiveHinge(), CoupledHinge(), CoupledHinge(exact_up_to=0)], ids=["naive", "exact", "gaussian"]
+    "method", [NaiveHinge(), HingeExactOrEP(), HingeExactOrEP(exact_up_to=0)], ids=["naive", "exact", "gaussian"]
 )
 @pytest.mark.parametrize("n", [1, 2, 3, 30])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -148,7 +148,7 @@ def test_other_likelihoods_are_refused():
     with pytest.raises(IncompatibleError, match="cannot treat Logistic: it needs the likelihood Hinge"):
         NaiveHinge().check(Logistic())
     with pytest.raises(ValueError, match="exact_up_to: expected 0 to 3, found 4"):
-        CoupledHinge(exact_up_to=4)
+        HingeExactOrEP(exact_up_to=4)
 
 
 # -- brute force ------------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def random_problem(rng, largest=3):
     return kernel.gram(X) + 1e-6 * np.eye(n), rng.choice([-1.0, 1.0], size=n), float(np.exp(rng.uniform(-1.0, 1.5)))
 
 
-@pytest.mark.parametrize("method", [CoupledHinge(), CoupledHinge(exact_up_to=0)], ids=["exact", "gaussian"])
+@pytest.mark.parametrize("method", [HingeExactOrEP(), HingeExactOrEP(exact_up_to=0)], ids=["exact", "gaussian"])
 def test_better_estimates_against_brute_force(method):
     rng = np.random.default_rng(3)
     for _ in range(15):
@@ -182,7 +182,7 @@ def test_annealed_estimates_and_their_errors():
     scores = []
     for _ in range(30):
         K, y, C = random_problem(rng)
-        truth = CoupledHinge().infer(K, y, Hinge(C))[1].value
+        truth = HingeExactOrEP().infer(K, y, Hinge(C))[1].value
         run = annealed_evidence(K, y, Hinge(C), Annealing(500, 12, 1), rng)
         scores.append((run.log_mean - truth) / run.error)
     assert np.mean(np.abs(scores) < 2.0) >= 0.85
@@ -194,7 +194,7 @@ def test_annealed_and_gaussian_agree_on_more_points():
     K = KERNEL.gram(X)
     run = annealed_evidence(K, y, Hinge(2.0), Annealing(500, 100, 2), np.random.default_rng(0))
     assert run.error < 0.3
-    assert abs(run.log_mean - CoupledHinge().infer(K, y, Hinge(2.0))[1].value) < 4.0 * run.error + 0.02
+    assert abs(run.log_mean - HingeExactOrEP().infer(K, y, Hinge(2.0))[1].value) < 4.0 * run.error + 0.02
 
 
 def test_the_model_is_normalised_over_all_data_sets():
@@ -209,12 +209,12 @@ def test_the_model_is_normalised_over_all_data_sets():
     for rows in itertools.product(range(3), repeat=2):
         K = K3[np.ix_(rows, rows)] + 1e-9 * np.eye(2)
         for labels in itertools.product((-1.0, 1.0), repeat=2):
-            total += np.exp(CoupledHinge().infer(K, np.array(labels), Hinge(C))[1].value) / 9.0
+            total += np.exp(HingeExactOrEP().infer(K, np.array(labels), Hinge(C))[1].value) / 9.0
     assert total / float(W @ N**2) == pytest.approx(1.0, abs=1e-3)
 
 
 def test_no_margin_has_the_integral_one():
-    moments = integrate_patterns(np.zeros(0), np.zeros((0, 0)), np.zeros(0))
+    moments = integrate_hinges(np.zeros(0), np.zeros((0, 0)), np.zeros(0))
     assert moments.log_z == 0.0
     assert moments.loss == 0.0
     assert moments.slope.shape == (0,)
@@ -223,11 +223,11 @@ def test_no_margin_has_the_integral_one():
 
 @pytest.mark.parametrize(
     "method",
-    [NaiveHinge(), NaiveHinge(guarded=False), CoupledHinge(), CoupledHinge(exact_up_to=0)],
+    [NaiveHinge(), NaiveHinge(guarded=False), HingeExactOrEP(), HingeExactOrEP(exact_up_to=0)],
     ids=["naive", "printed", "exact", "gaussian"],
 )
 def test_no_point_in_doubt(method):
-    """A kernel of small variance: all points are bounded, none is marginal, and the integral is that of the tangents."""
+    """A kernel of small variance: all points are bounded, and the integral is that of the tangents."""
     X, y = problem(10)
     kernel = Gaussian(1e-4, 1.0)
 
@@ -246,7 +246,7 @@ def test_no_point_in_doubt(method):
 
 
 def by_quadrature(mean, cov, c):
-    """The integral over two margins: the second in closed form, the first by adaptive quadrature about its kinks and its peak."""
+    """The integral over two margins: the second in closed form, the first by adaptive quadrature."""
     s, slope = np.sqrt(cov[0, 0]), cov[0, 1] / cov[0, 0]
     rest = np.sqrt(cov[1, 1] - slope * cov[0, 1])
 
@@ -270,7 +270,7 @@ def by_quadrature(mean, cov, c):
 def test_large_variances_are_integrated_exactly_too(variance, correlation):
     cov = variance * np.array([[1.0, correlation], [correlation, 1.0]])
     c, mean = np.array([3.0, 1.0]), np.array([0.2, -0.5])
-    assert integrate_patterns(mean, cov, c).log_z == pytest.approx(by_quadrature(mean, cov, c), abs=1e-7)
+    assert integrate_hinges(mean, cov, c).log_z == pytest.approx(by_quadrature(mean, cov, c), abs=1e-7)
 
 
 @given(st.integers(1, 3), st.integers(0, 10**6))
@@ -279,12 +279,12 @@ def test_pattern_moments_are_derivatives(d, seed):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(d, d))
     V, m, c = A @ A.T + 0.3 * np.eye(d), rng.normal(size=d), rng.uniform(0.5, 3.0, size=d)
-    found = integrate_patterns(m, V, c)
-    slope = five_point(lambda x: integrate_patterns(x, V, c).log_z, m, 1e-3)
+    found = integrate_hinges(m, V, c)
+    slope = five_point(lambda x: integrate_hinges(x, V, c).log_z, m, 1e-3)
     assert np.allclose(found.slope, slope, atol=1e-6)
-    bend = five_point(lambda x: integrate_patterns(x, V, c).slope, m, 1e-3)
+    bend = five_point(lambda x: integrate_hinges(x, V, c).slope, m, 1e-3)
     assert np.allclose(-found.precision, bend, atol=1e-5)
-    rate = five_point(lambda x: integrate_patterns(m, V, np.exp(x[0]) * c).log_z, np.zeros(1), 1e-3)
+    rate = five_point(lambda x: integrate_hinges(m, V, np.exp(x[0]) * c).log_z, np.zeros(1), 1e-3)
     assert np.allclose(-found.loss, rate, atol=1e-6)
 
 

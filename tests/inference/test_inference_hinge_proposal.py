@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from bayesvm.inference.hinge import Annealing, Normalizer, log_nu, normalizer_path, planned
-from bayesvm.inference.hinge.proposal import guided_factor, guides, nu_moments
+from bayesvm.inference.hinge.proposal import nu_moments, proposal_factor, proposals
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.testing import five_point
 
@@ -53,8 +53,8 @@ def test_any_guides_give_the_same_integral():
     log_factor = normalizer.log_factor(1.5)
     rng = np.random.default_rng(0)
     truth = Annealing(200_000).run(L, log_factor, rng)
-    for own in (guides(L, 1.5, 30.0, normalizer.weights), guides(L, 0.4, 90.0, normalizer.weights)):
-        h = guided_factor(log_factor, own)
+    for own in (proposals(L, 1.5, 30.0, normalizer.weights), proposals(L, 0.4, 90.0, normalizer.weights)):
+        h = proposal_factor(log_factor, own)
         means = [np.exp(h(q.mean[:, None] + q.root @ rng.standard_normal((12, 40_000)))) for q in own]
         value, error = np.mean(means), np.sqrt(sum(np.var(x) / x.size for x in means)) / len(own)
         assert abs(value / np.exp(truth.log_mean) - 1.0) < 4.0 * np.hypot(error / value, truth.error)

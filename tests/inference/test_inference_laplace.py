@@ -111,7 +111,7 @@ def test_gaussian_noise_equals_exact_regression(variance, seed):
 
 # -- independent formulas ---------------------------------------------------------------------------------------------
 def dense_laplace(K, y, likelihood):
-    """Value, mean and covariance from the definition: K^-1, differences of the loss for its derivatives, a root finder."""
+    """Value, mean and covariance from the definition: K^-1, differences of the loss, a root finder."""
     inverse = np.linalg.inv(K)
 
     def loss(f):

@@ -47,7 +47,8 @@ def test_levels_one_and_two_agree_with_direct_formulas(seed):
     np.testing.assert_allclose(np.sum(y - first.latent), 0.0, atol=1e-9 * n)  # errors have zero mean
 
     # E_W and E_D both ways, and the sum (4.13)
-    E_W, E_D = first.energies(y, found.gamma, design)
+    noise = first.alpha / found.gamma  # e_i, end of section 4.2
+    E_W, E_D = 0.5 * np.sum(first.alpha * (y - noise - first.bias)), 0.5 * np.sum(noise**2)
     np.testing.assert_allclose([E_W, E_D], [found.E_W, found.E_D], rtol=1e-8, atol=1e-12)
     M = np.eye(n) - 1.0 / n
     quadratic = 0.5 * y[:, 0] @ M @ np.linalg.solve(M @ K @ M + np.eye(n) / found.gamma, M @ y[:, 0])

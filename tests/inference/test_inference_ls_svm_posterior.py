@@ -1,4 +1,4 @@
-"""Variances, moderated outputs, landmarks, pruning and Fisher's discriminant against explicit computations in feature space."""
+"""Variances, moderated outputs, landmarks, pruning and Fisher's discriminant against explicit feature spaces."""
 
 import dataclasses
 

@@ -12,7 +12,7 @@ import bayesvm.likelihoods as lib
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.hyper import EvidenceObjective
 from bayesvm.inference import Exact, FactorAnalysed, Inference, Variational, variational
-from bayesvm.inference.free_energy import Gaussian as Free
+from bayesvm.inference.free_energy import VariationalGaussian as Free
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.solvers import Status
@@ -34,7 +34,7 @@ def random_problem(likelihood, n, rng):
     return K, np.where(y > 0.0, 1.0, -1.0) if isinstance(likelihood, lib.Classification) else y
 
 
-# -- contract -------------------------------------------------------------------------------------------------------------
+# -- contract ----------------------------------------------------------------------------------------------------------
 def test_no_method_of_these_two_files_is_forgotten():
     modules = {"bayesvm.inference.variational", "bayesvm.inference.factor_analysed"}
     assert {c for c in concrete_subclasses(Inference) if c.__module__ in modules} == {Variational, FactorAnalysed}
@@ -60,7 +60,7 @@ def test_infinite_losses_are_refused(method):
             method.infer(K, y, likelihood)
 
 
-# -- a bound --------------------------------------------------------------------------------------------------------------
+# -- a bound -----------------------------------------------------------------------------------------------------------
 def check_bound(likelihood, problems, seed=0):
     rng = np.random.default_rng(seed)
     for i in range(problems):
@@ -115,7 +115,7 @@ def test_families_are_nested(likelihood):
     assert values[0] < values[1] < values[2] < full
 
 
-# -- descent --------------------------------------------------------------------------------------------------------------
+# -- descent -----------------------------------------------------------------------------------------------------------
 @each
 @pytest.mark.parametrize("size", [0.1, 1.0, 30.0])
 def test_the_free_energy_never_rises(likelihood, size, monkeypatch):
@@ -169,7 +169,7 @@ def test_running_out_of_iterations_is_reported():
     assert Variational(max_iter=3).infer(100.0 * K, y, lib.Logistic())[1].status is Status.MAX_ITER
 
 
-# -- gradients ------------------------------------------------------------------------------------------------------------
+# -- gradients ---------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("case", CASES, ids=KERNEL_IDS)
 @pytest.mark.parametrize("likelihood", [lib.Logistic(), lib.NormalizedHinge()], ids=lambda x: type(x).__name__)
 def test_every_kernel(case, likelihood):
@@ -207,7 +207,7 @@ def test_factor_gradient(rank):
     np.testing.assert_allclose(joint, sigma, atol=1e-9)
 
 
-# -- the concave kink -----------------------------------------------------------------------------------------------------
+# -- the concave kink --------------------------------------------------------------------------------------------------
 def noisy_labels():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 1))

@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 
-from bayesvm.estimators._solver import solver_from_name
+from bayesvm import solvers
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.inference import Laplace as LaplaceMethod
 from bayesvm.likelihoods import (
@@ -98,8 +98,8 @@ def test_dual_slope_is_the_inverse_of_the_loss_slope(likelihood):
 @pytest.mark.parametrize("name", ["smo", "auto"])
 def test_evidence_and_gradient_are_those_of_newton(likelihood, name):
     K, y = problem(likelihood)
-    posterior, evidence = LaplaceMethod(solver_from_name(name)).infer(K, y, likelihood)
-    expected_posterior, expected = LaplaceMethod(solver_from_name("newton")).infer(K, y, likelihood)
+    posterior, evidence = LaplaceMethod(solvers.from_name(name)).infer(K, y, likelihood)
+    expected_posterior, expected = LaplaceMethod(solvers.from_name("newton")).infer(K, y, likelihood)
     assert np.isclose(evidence.value, expected.value, atol=1e-7)
     assert np.allclose(evidence.dK, expected.dK, atol=1e-6)
     assert np.allclose(evidence.dphi, expected.dphi, atol=1e-6)
@@ -108,7 +108,7 @@ def test_evidence_and_gradient_are_those_of_newton(likelihood, name):
 
 def test_names_of_solvers():
     with pytest.raises(ValueError, match="solver: expected one of 'newton', 'smo', 'auto', found 'simplex'"):
-        solver_from_name("simplex")
+        solvers.from_name("simplex")
 
 
 @pytest.mark.parametrize("likelihood", [RaisedCosine(), Logistic()], ids=names)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from smo_problems import duals, gram, inputs, objective, scipy_solution
 
-from bayesvm._core import _smo
-from bayesvm._core.smo_reference import ReferenceProblem
+from bayesvm._core import working_set
+from bayesvm._core.working_set.reference import ReferenceProblem
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.solvers.base import Status
 from bayesvm.solvers.working_set import WorkingSet
@@ -20,7 +20,7 @@ NAMES = sorted(duals())
 
 
 def solve(K, dual, *, equality=True, columns=None, start=None, **options):
-    columns = _smo.DenseColumns(K) if columns is None else columns
+    columns = working_set.DenseColumns(K) if columns is None else columns
     return WorkingSet(**{"tol": 1e-9, **options}).start(columns, dual, equality=equality, start=start).finish()
 
 
@@ -90,7 +90,7 @@ def test_shrinking_and_cache_do_not_change_the_result(shrink, megabytes, equalit
     X, signal, rng = inputs(1500, 5, d=4)
     y = np.where(signal + 0.4 * rng.normal(size=1500) > 0.0, 1.0, -1.0)
     dual = Dual.margin(y, 1.0)
-    columns = _smo.KernelColumns(X, True, 1.0)
+    columns = working_set.KernelColumns(X, True, 1.0)
     K = gram(X, 1.0)
     result = solve(
         K, dual, equality=equality, columns=columns, tol=1e-4, shrink=shrink, cache_bytes=int(megabytes * 2**20)
@@ -102,20 +102,20 @@ def test_shrinking_and_cache_do_not_change_the_result(shrink, megabytes, equalit
 def test_shrinking_sets_variables_aside():
     X, signal, rng = inputs(3000, 5, d=2)
     dual = Dual.margin(np.sign(signal + 0.3 * rng.normal(size=3000)), 100.0)
-    run = WorkingSet(tol=1e-6).start(_smo.KernelColumns(X, True, 1.0), dual, equality=True)
+    run = WorkingSet(tol=1e-6).start(working_set.KernelColumns(X, True, 1.0), dual, equality=True)
     active = []
     while not run.advance(0.001):
-        active.append(run.tick().active)
+        active.append(run.progress().active)
     assert min(active) < 1500
-    assert run.tick().active == 3000
+    assert run.progress().active == 3000
 
 
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [
-        (lambda X: _smo.KernelColumns(X, True, 1.5), lambda X: gram(X, 1.5)),
-        (lambda X: _smo.KernelColumns(X, False, 1.0), lambda X: X @ X.T),
-        (lambda X: _smo.KernelColumns(X, False, 0.2, 1.0, 3), lambda X: 0.2 * (X @ X.T + 1.0) ** 3),
+        (lambda X: working_set.KernelColumns(X, True, 1.5), lambda X: gram(X, 1.5)),
+        (lambda X: working_set.KernelColumns(X, False, 1.0), lambda X: X @ X.T),
+        (lambda X: working_set.KernelColumns(X, False, 0.2, 1.0, 3), lambda X: 0.2 * (X @ X.T + 1.0) ** 3),
     ],
 )
 def test_columns_computed_from_the_inputs(columns, expected):
@@ -140,9 +140,9 @@ def test_columns_from_a_callback_and_shared_columns():
         return K[np.ix_(wanted, rows)]
 
     expected = solve(K, dual)
-    called = solve(K, dual, columns=_smo.CallbackColumns(block, np.diag(K).copy()))
+    called = solve(K, dual, columns=working_set.CallbackColumns(block, np.diag(K).copy()))
     assert np.array_equal(called.alpha, expected.alpha)
-    shared = _smo.SharedColumns(_smo.CallbackColumns(block, np.diag(K).copy()))
+    shared = working_set.SharedColumns(working_set.CallbackColumns(block, np.diag(K).copy()))
     asked.clear()
     first = solve(K, dual, columns=shared.take(np.arange(500)))
     count = len(asked)
@@ -161,10 +161,10 @@ def test_errors_of_a_callback_reach_the_caller():
         raise ZeroDivisionError("no columns today")
 
     dual = duals()["l1"][1]
-    run = WorkingSet().start(_smo.CallbackColumns(broken, np.ones(30)), dual, equality=True)
+    run = WorkingSet().start(working_set.CallbackColumns(broken, np.ones(30)), dual, equality=True)
     with pytest.raises(ZeroDivisionError, match="no columns today"):
         run.finish()
-    wrong = _smo.CallbackColumns(lambda wanted, rows: np.ones((1, 1)), np.ones(30))
+    wrong = working_set.CallbackColumns(lambda wanted, rows: np.ones((1, 1)), np.ones(30))
     with pytest.raises(ValueError, match=r"expected an array of shape \(1, 30\), found \(1, 1\)"):
         WorkingSet().start(wrong, dual, equality=True).finish()
 
@@ -172,11 +172,11 @@ def test_errors_of_a_callback_reach_the_caller():
 def test_arguments_of_the_wrong_shape_are_refused():
     K, dual = duals()["l1"]
     with pytest.raises(ValueError, match="square"):
-        _smo.DenseColumns(np.ones((3, 4)))
+        working_set.DenseColumns(np.ones((3, 4)))
     with pytest.raises(ValueError, match="target: expected 29 entries, found 30"):
-        WorkingSet().start(_smo.DenseColumns(np.ascontiguousarray(K[:29, :29])), dual, equality=True)
+        WorkingSet().start(working_set.DenseColumns(np.ascontiguousarray(K[:29, :29])), dual, equality=True)
     with pytest.raises(IndexError, match="row number 30"):
-        _smo.SharedColumns(_smo.DenseColumns(K)).take(np.array([30]))
+        working_set.SharedColumns(working_set.DenseColumns(K)).take(np.array([30]))
 
 
 def test_start_at_the_optimum_takes_no_step():
@@ -197,7 +197,7 @@ def test_same_problem_same_bits():
 def test_a_run_can_be_stopped_looked_at_and_continued():
     X, signal, _ = inputs(2000, 7)
     K, dual = gram(X), Dual.residual(signal, 10.0, kink=0.01)
-    run = WorkingSet(tol=1e-6).start(_smo.DenseColumns(K), dual, equality=True)
+    run = WorkingSet(tol=1e-6).start(working_set.DenseColumns(K), dual, equality=True)
     assert not run.advance(0.001)
     middle = run.alpha
     assert abs(middle.sum()) < 1e-9
@@ -212,7 +212,7 @@ def test_max_iter_and_sharpen():
     assert short.status is Status.MAX_ITER
     assert short.n_iter == 3
     assert short.gap > 1e-9
-    run = WorkingSet(tol=1e-2).start(_smo.DenseColumns(K), dual, equality=True)
+    run = WorkingSet(tol=1e-2).start(working_set.DenseColumns(K), dual, equality=True)
     coarse = run.finish()
     run.sharpen(1e-9)
     fine = run.finish()
@@ -230,7 +230,7 @@ def test_an_impossible_tolerance_is_reported_as_stalled():
 def test_slices_are_short_and_the_interpreter_is_free_meanwhile():
     X, signal, _ = inputs(4000, 8, d=5)
     run = WorkingSet(tol=1e-10, cache_bytes=2**20).start(
-        _smo.KernelColumns(X, True, 1.0), Dual.residual(signal, 1e4), equality=True
+        working_set.KernelColumns(X, True, 1.0), Dual.residual(signal, 1e4), equality=True
     )
     ticks = 0
     done = threading.Event()

@@ -17,8 +17,7 @@ from bayesvm.distributed.progress import Progress
 from bayesvm.distributed.source import Source
 from bayesvm.distributed.targets import Labels
 from bayesvm.estimators import bayesian_svc
-from bayesvm.estimators._inference import PREDICTIVE_EP
-from bayesvm.inference import EP
+from bayesvm.inference import EP, PREDICTIVE_EP
 from bayesvm.typing import Vector
 
 

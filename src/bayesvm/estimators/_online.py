@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesvm.estimators._arguments import real, whole
 from bayesvm.estimators._attributes import columns, only
-from bayesvm.inference.online import Online
+from bayesvm.inference.online import OnlineUpdate
 from bayesvm.kernels import Kernel, Rescaled
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.models.online import OnlineModel
@@ -47,8 +47,8 @@ class OnlineGP(BaseEstimator):
         """Return the rows for the batch machine; a hook for labels."""
         return rows
 
-    def _options(self) -> Online:
-        return Online(None if self.budget is None else int(self.budget), float(self.novelty))
+    def _options(self) -> OnlineUpdate:
+        return OnlineUpdate(None if self.budget is None else int(self.budget), float(self.novelty))
 
     def _write(self, models: Sequence[OnlineModel]) -> None:
         """Set the fitted attributes."""

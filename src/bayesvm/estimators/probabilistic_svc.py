@@ -21,7 +21,7 @@ from bayesvm.estimators._arguments import (
 from bayesvm.estimators._classifier import BayesianClassifier
 from bayesvm.hyper.hinge_evidence import EvidenceCurve
 from bayesvm.inference import Inference
-from bayesvm.inference.hinge import CoupledHinge, NaiveHinge
+from bayesvm.inference.hinge import HingeExactOrEP, NaiveHinge
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Hinge
@@ -33,8 +33,8 @@ from bayesvm.typing import Matrix
 #: Estimates of the naive evidence; the annealed one is searched by its cheaper surrogate.
 EVIDENCES: Mapping[str, Callable[[], Inference]] = {
     "naive": NaiveHinge,
-    "marginal": CoupledHinge,
-    "annealed": CoupledHinge,
+    "marginal": HingeExactOrEP,
+    "annealed": HingeExactOrEP,
 }
 #: Range in which C is learnt. Beyond the upper end labels outside the gap are certain to one in 10^17.
 C_RANGE = (0.05, 20.0)

@@ -22,7 +22,7 @@ from scipy.special import gammaln
 from bayesvm.hyper.objective import KernelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence
-from bayesvm.inference.rvm import Relevance, RelevanceStart, SequentialRelevance
+from bayesvm.inference.rvm import RVMResult, RVMStart, SequentialRVM
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
@@ -45,7 +45,7 @@ class RelevanceEvaluation:
     value: float
     gradient: Vector
     evidence: Evidence
-    relevance: Relevance
+    relevance: RVMResult
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +58,7 @@ class RelevanceObjective(KernelParameters):
         Bound to the data; its columns at the training rows are the basis functions.
     likelihood : Likelihood
         Its free parameters are learnt together with the precisions, and are no part of theta.
-    search : SequentialRelevance
+    search : SequentialRVM
         How precisions are found.
     X : Inputs
         Training inputs.
@@ -74,7 +74,7 @@ class RelevanceObjective(KernelParameters):
 
     kernel: Kernel
     likelihood: Likelihood
-    search: SequentialRelevance
+    search: SequentialRVM
     X: Inputs
     y: Vector
     bias: bool
@@ -110,7 +110,7 @@ class RelevanceObjective(KernelParameters):
         gradient = kernel.pullback(self.X, dK) if theta.size else np.empty(0)
         return RelevanceEvaluation(theta, evidence.value + log_prior, gradient + prior_gradient, evidence, found)
 
-    def _cotangent(self, found: Relevance) -> Matrix:
+    def _cotangent(self, found: RVMResult) -> Matrix:
         """Return the derivative in the Gram matrix of the training rows, symmetric."""
         n = len(self.X)
         kept = found.active >= int(self.bias)
@@ -118,18 +118,18 @@ class RelevanceObjective(KernelParameters):
         dK[:, found.active[kept] - int(self.bias)] = found.cotangent[:, kept]
         return 0.5 * (dK + dK.T)
 
-    def _latent(self, found: Relevance) -> Vector:
+    def _latent(self, found: RVMResult) -> Vector:
         """Return the optimum as one vector: logarithms of all precisions, then the likelihood's parameters."""
         logs = np.full(len(self.X) + int(self.bias), np.inf)
         logs[found.active] = np.log(found.precision)
         return np.concatenate([logs, found.likelihood.theta])
 
-    def _start(self, latent: Vector | None) -> RelevanceStart | None:
+    def _start(self, latent: Vector | None) -> RVMStart | None:
         if latent is None:
             return None
         k = len(self.X) + int(self.bias)
         active = np.flatnonzero(np.isfinite(latent[:k]))
-        return RelevanceStart(active, latent[active], latent[k:])
+        return RVMStart(active, latent[active], latent[k:])
 
 
 __all__ = ["RelevanceEvaluation", "RelevanceObjective", "occam"]

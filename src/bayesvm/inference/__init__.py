@@ -6,10 +6,12 @@ from bayesvm.inference.exact import Exact
 from bayesvm.inference.factor_analysed import FactorAnalysed
 from bayesvm.inference.laplace import Laplace
 from bayesvm.inference.leave_one_out import Marginals, leave_one_out
+from bayesvm.inference.names import PREDICTIVE_EP, from_name
 from bayesvm.inference.variational import Variational, VariationalEvidence
 
 __all__ = [
     "EP",
+    "PREDICTIVE_EP",
     "Evidence",
     "Exact",
     "FactorAnalysed",
@@ -19,5 +21,6 @@ __all__ = [
     "Posterior",
     "Variational",
     "VariationalEvidence",
+    "from_name",
     "leave_one_out",
 ]

@@ -1,8 +1,8 @@
 r"""Anderson mixing: a fixed-point iteration :math:`x \to G(x)` speeded up by the last few steps.
 
-With the residuals :math:`r_k = G(x_k) - x_k`, weights that sum to one are chosen so that the combination :math:`\bar r` of
-the last residuals is smallest; the next iterate is :math:`\bar x + \beta \bar r`, the same combination of the iterates plus
-a step (Anderson1965). Near a fixed point this is a secant method; it needs no derivative.
+With the residuals :math:`r_k = G(x_k) - x_k`, weights that sum to one are chosen so that the combination :math:`\bar r`
+of the last residuals is smallest; the next iterate is :math:`\bar x + \beta \bar r`, the same combination of the
+iterates plus a step (Anderson1965). Near a fixed point this is a secant method; it needs no derivative.
 """
 
 from __future__ import annotations

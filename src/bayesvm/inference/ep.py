@@ -1,9 +1,9 @@
 r"""Expectation propagation (Minka2001; Opper2000; RasmussenWilliams2006 section 3.6).
 
 Each likelihood term is replaced by a Gaussian *site* :math:`\exp(\nu_i f_i - \tfrac12 \tau_i f_i^2)`. With the cavity
-:math:`\mathcal N(m_{-i}, v_{-i})` (the posterior marginal without its own site, :mod:`bayesvm.inference.leave_one_out`) and
-:math:`Z_i(m) = \int p(y_i|f)\, \mathcal N(f; m, v_{-i})\, df`, the site is set so that the marginal has the moments of the tilted
-distribution: with :math:`g = \partial_m \ln Z_i` and :math:`h = \partial_m^2 \ln Z_i` at the cavity's mean,
+:math:`\mathcal N(m_{-i}, v_{-i})`, the posterior marginal without its own site, and
+:math:`Z_i(m) = \int p(y_i|f)\, \mathcal N(f; m, v_{-i})\, df`, the site is set so that the marginal has the moments of
+the tilted distribution: with :math:`g = \partial_m \ln Z_i` and :math:`h = \partial_m^2 \ln Z_i` at the cavity's mean,
 
 .. math:: \tau_i = \frac{-h}{1 + v_{-i} h}, \qquad \nu_i = \frac{g - m_{-i} h}{1 + v_{-i} h} .
 
@@ -17,10 +17,10 @@ is stationary in all sites, so that only its explicit derivatives remain:
 .. math:: \frac{\partial \ln Z}{\partial K} = \tfrac12 \alpha \alpha^\top - \tfrac12 R, \qquad
           \frac{\partial \ln Z}{\partial \phi} = \sum_i \partial_\phi \ln Z_i, \qquad \alpha = \nu - T m .
 
-All sites are updated at the same time, one factorisation per sweep. A sweep is a Newton step for the means with variances one sweep
-old; what converges slowly is the variances. So sweeps are damped while they overshoot, and mixed (:mod:`bayesvm.inference.anderson`)
-once they contract. Sites too weak to matter are dropped from the factor, which keeps it small for sparse likelihoods; because of
-the stationarity a dropped site of size :math:`\varepsilon` moves the evidence by :math:`\varepsilon^2` only.
+All sites are updated at the same time, one factorisation per sweep: a Newton step for the means with the variances of
+the sweep before. Sweeps are damped while they overshoot and mixed (:mod:`bayesvm.inference.anderson`) once they
+contract. Sites too weak to matter are dropped from the factor, which keeps it small for sparse likelihoods; since
+:math:`\ln Z` is stationary, a dropped site of size :math:`\varepsilon` changes it by :math:`\varepsilon^2` only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.inference.anderson import AndersonMixer
-from bayesvm.inference.base import Evidence, Factor, Inference, Posterior
+from bayesvm.inference.base import Evidence, Factor, Inference, Inferred, Posterior, gram_cotangent
 from bayesvm.inference.leave_one_out import Marginals
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.tilted import Tilted
@@ -53,7 +53,7 @@ REENTRY = 4.0
 SMALLEST_STEP = 0.1
 #: Sweeps without a new smallest residual after which the iteration has stalled or oscillates.
 PATIENCE = 40
-#: Residual at which the weakest sites are told from the others.
+#: Residual at which the weakest sites can be named.
 ROUGH = 1e-2
 #: Residual below which a lack of progress is put down to rounding.
 ROUNDING = 1e-5
@@ -61,26 +61,14 @@ ROUNDING = 1e-5
 
 @dataclasses.dataclass(frozen=True)
 class _Sweep:
-    r"""Everything that follows from given sites: the state of the iteration.
+    """Everything that follows from given sites: the state of the iteration."""
 
-    Attributes
-    ----------
-    sites : array, shape (2, n)
-        :math:`\tau` and :math:`\nu`.
-    factor, marginals, tilted : Factor, Marginals, Tilted
-        The posterior with these sites, and the tilted normalisers at its cavities.
-    image : array, shape (2, n)
-        The sites that match the moments.
-    residual : float
-        Largest mismatch of a mean (in standard deviations) or of a variance (relative).
-    """
-
-    sites: Matrix
+    sites: Matrix  #: tau and nu, shape (2, n)
     factor: Factor
-    marginals: Marginals
-    tilted: Tilted
-    image: Matrix
-    residual: float
+    marginals: Marginals  #: of the posterior with these sites
+    tilted: Tilted  #: normalisers at the cavities
+    image: Matrix  #: the sites that match the moments
+    residual: float  #: largest mismatch of a mean (in standard deviations) or of a variance (relative)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,8 +84,8 @@ class EP(Inference):
     drop : float
         Sites that change mean and variance by less than this, relative to the cavity, are left out of the factor.
     prune : float
-        For :meth:`posterior` only: the weakest sites are left out for good once the fixed point is roughly known, as many as together
-        move no mean by more than about this many standard deviations; the others are then fitted again.
+        For :meth:`posterior` only: once the fixed point is roughly known the weakest sites are left out, as many as
+        together move no mean by more than about this many standard deviations, and the others are fitted again.
     """
 
     tol: float = 1e-7
@@ -108,17 +96,12 @@ class EP(Inference):
     def check(self, likelihood: Likelihood) -> None:
         """Refuse nothing: every likelihood of this library has a tilted distribution with finite moments."""
 
-    def infer(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, Evidence]:
+    def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
         """Return posterior and evidence; ``warm_start`` may also be latent values, as Laplace's method leaves them."""
-        sweep, status, n_iter = self._fixed_point(K, y, likelihood, warm_start)
+        sweep, status, n_iter = self._iterate(K, y, likelihood, _start(K, y, likelihood, warm_start))
         q, M = sweep.marginals, sweep.factor.support
         terms = _terms(sweep)
-        R = sweep.factor.matrix()
-        dK = np.outer(q.alpha[M], 0.5 * q.alpha[M])
-        R *= 0.5
-        dK -= R
+        dK = gram_cotangent(q.alpha, sweep.factor.matrix(), M, M)
         dphi = np.sum(q.copies * likelihood.tilted_theta(y, q.cavity_mean, q.cavity_var), axis=1)
         posterior = Posterior.of(q.alpha.copy(), sweep.factor)
         return posterior, Evidence(sum(terms.values()), terms, M, dK, dphi, status, sweep.sites, n_iter)
@@ -130,26 +113,16 @@ class EP(Inference):
         rough = self
         if self.prune:  # which sites are the weakest shows early, and no site below the average of the budget matters
             rough = EP(max(ROUGH, self.tol), self.max_iter, max(self.drop, self.prune / y.size))
-        sweep, status, _ = rough._fixed_point(K, y, likelihood, warm_start)
+        sweep, status, _ = rough._iterate(K, y, likelihood, _start(K, y, likelihood, warm_start))
         if self.prune:
             frozen = _weakest(sweep, self.prune)
             sweep, status, _ = self._iterate(K, y, likelihood, np.where(frozen, 0.0, sweep.sites), frozen)
         return Posterior.of(sweep.marginals.alpha.copy(), sweep.factor), sum(_terms(sweep).values()), status
 
-    def _fixed_point(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None
-    ) -> tuple[_Sweep, Status, int]:
-        self.check(likelihood)
-        start = _start(K, y, likelihood, warm_start)
-        return self._iterate(K, y, likelihood, start, np.zeros(y.size, dtype=bool))
-
     def _iterate(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask
+        self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask | bool = False
     ) -> tuple[_Sweep, Status, int]:
-        """Sweep until the moments match; return the last sweep, how it ended and how many there were.
-
-        Sites that are ``frozen`` stay at zero.
-        """
+        """Sweep until the moments match, ``frozen`` sites staying at zero; return the last sweep, status and number."""
         sweep = self._sweep(K, y, likelihood, sites, frozen)
         best, since, step = sweep.residual, 0, 1.0
         mixer = AndersonMixer(DEPTH)
@@ -178,7 +151,7 @@ class EP(Inference):
         return sweep, Status.MAX_ITER, self.max_iter
 
     def _proper(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, sweep: _Sweep, target: Matrix, frozen: Mask
+        self, K: Matrix, y: Vector, likelihood: Likelihood, sweep: _Sweep, target: Matrix, frozen: Mask | bool
     ) -> _Sweep:
         """Return the sweep at the target, or nearer to the last one if negative precisions leave no posterior there."""
         for _ in range(20):
@@ -190,7 +163,7 @@ class EP(Inference):
                 target = 0.5 * (target + sweep.sites)
         return sweep
 
-    def _sweep(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask) -> _Sweep:
+    def _sweep(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask | bool) -> _Sweep:
         """Compute the posterior with the given sites and the sites that match its cavities."""
         tau, nu = sites
         factor: Factor = SupportFactor.of(K, tau) if np.all(tau >= 0.0) else SignedFactor.of(K, tau)
@@ -206,8 +179,7 @@ class EP(Inference):
         left = np.maximum(1.0 + var * tilted.bend, 1e-12)
         image = copies * np.stack([-tilted.bend / left, (tilted.slope - mean * tilted.bend) / left])
         least = np.where(tau == 0.0, REENTRY * self.drop, self.drop)  # what was dropped re-enters at a higher level
-        weak = (np.abs(image[0]) * var < least) & (copies * np.abs(tilted.slope) * np.sqrt(var) < least)
-        weak |= frozen
+        weak = (np.abs(image[0]) * var < least) & (copies * np.abs(tilted.slope) * np.sqrt(var) < least) | frozen
         image[:, weak] = 0.0
         image[:, ~good] = sites[:, ~good]
         apart = np.abs(tilted.slope - alpha / copies) * var / np.sqrt(q.var)
@@ -218,7 +190,7 @@ class EP(Inference):
 
 
 def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None) -> Matrix:
-    """Return the first sites: given ones, or those of Laplace's method at the given latent values or at a rough mode."""
+    """Return the first sites: given ones, or those of Laplace's method at given latent values or at a rough mode."""
     if warm_start is not None and warm_start.ndim == 2:
         return warm_start
     traits = likelihood.traits
@@ -240,7 +212,7 @@ def _admissible(target: Matrix, sweep: _Sweep, convex: bool) -> Matrix:
 def _weakest(sweep: _Sweep, budget: float) -> Mask:
     """Return which sites may go: the weakest ones, whose effects on their own means add up to the budget at most.
 
-    Effects are per copy and are rounded before they are ranked, so that repeated rows and weighted rows are treated alike.
+    Effects are per copy and rounded before they are ranked, so that repeated and weighted rows are treated alike.
     """
     q = sweep.marginals
     effect = np.abs(sweep.tilted.slope) * np.sqrt(q.cavity_var)

@@ -4,15 +4,15 @@ r"""The free energy of Gaussians with natural parameters D and :math:`\nu`, and 
 
 .. math:: F = \sum_i E\ell_i + \tfrac12 \alpha^\top m - \tfrac12 \sum_i D_i v_i + \tfrac12 \ln |I + K D| .
 
-F is stationary where :math:`r_1 = \alpha + g = 0` and :math:`r_2 = D - h = 0`, with :math:`g, h, c, k` the first to fourth derivative of the
-expected losses in the mean. Since :math:`\partial_v E\ell = \tfrac12 \partial_m^2 E\ell` and :math:`\delta v = -S\, \delta D`,
-:math:`S = V \circ V`, the Newton step solves
+F is stationary where :math:`r_1 = \alpha + g = 0` and :math:`r_2 = D - h = 0`, with :math:`g, h, c, k` the first to
+fourth derivative of the expected losses in the mean. Since :math:`\partial_v E\ell = \tfrac12 \partial_m^2 E\ell` and
+:math:`\delta v = -S\, \delta D`, :math:`S = V \circ V`, the Newton step solves
 
-.. math:: \bigl[I + \tfrac12 (\mathrm{diag}\, k - \mathrm{diag}(c)\, V \mathrm{diag}(c))\, S\bigr] \delta D = -r_2 - c \circ V r_1, \qquad
-          \delta m = V \bigl(-r_1 + \tfrac12 c \circ S\, \delta D\bigr) .
+.. math:: \bigl[I + \tfrac12 (\mathrm{diag}\, k - \mathrm{diag}(c)\, V \mathrm{diag}(c))\, S\bigr] \delta D
+          = -r_2 - c \circ V r_1, \qquad \delta m = V \bigl(-r_1 + \tfrac12 c \circ S\, \delta D\bigr) .
 
 It needs V itself, which the factor gives without a further factorisation: on points with :math:`D_i > 0` it is
-:math:`D^{-1} - D^{-1} R D^{-1}`. Points with hardly any precision are left out of S; they follow by the plain fixed-point step.
+:math:`D^{-1} - D^{-1} R D^{-1}`. Points with hardly any precision are left out of S and take the fixed-point step.
 """
 
 from __future__ import annotations
@@ -28,40 +28,23 @@ from bayesvm.linalg.krylov import minimal_residual
 from bayesvm.solvers.newton import times
 from bayesvm.typing import Matrix, Vector
 
-#: Least variance, relative to the largest prior variance.
-FLOOR = 1e-15
 #: Points whose precision is a smaller share of their posterior precision are left out of S.
 WEAK = 1e-8
 
 
 @dataclasses.dataclass(frozen=True)
-class Gaussian:
-    r"""A Gaussian with its free energy.
+class VariationalGaussian:
+    r"""A Gaussian with its free energy."""
 
-    Attributes
-    ----------
-    natural : array, shape (2, n)
-        D and nu.
-    factor : SupportFactor or SignedFactor
-        For D.
-    R : array
-        :math:`(K + D^{-1})^{-1}` on the support of the factor.
-    alpha, mean, var : arrays, shape (n,)
-        Coefficients and marginals.
-    trace : float
-        :math:`\sum_i D_i v_i`.
-    expected : Expected
-        Expected losses.
-    """
-
-    natural: Matrix
-    factor: SupportFactor | SignedFactor
-    R: Matrix
+    natural: Matrix  #: D and nu; shape (2, n).
+    factor: SupportFactor | SignedFactor  #: For D.
+    R: Matrix  #: :math:`(K + D^{-1})^{-1}` on the support of the factor.
+    #: Coefficients and marginals; shape (n,) each.
     alpha: Vector
     mean: Vector
     var: Vector
-    trace: float
-    expected: Expected
+    trace: float  #: :math:`\sum_i D_i v_i`.
+    expected: Expected  #: Expected losses.
 
     @classmethod
     def of(
@@ -70,28 +53,23 @@ class Gaussian:
         y: Vector,
         likelihood: Likelihood,
         natural: Matrix,
-        known: Gaussian | None = None,
+        known: VariationalGaussian | None = None,
         near: float = 0.0,
-    ) -> Gaussian:
-        """Compute it from its natural parameters.
+    ) -> VariationalGaussian:
+        """Compute it from its natural parameters, or raise NotPositiveDefiniteError if they leave no proper Gaussian.
 
-        If the marginals differ by less than ``near``, in standard deviations, from those of the Gaussian ``known``, its expected
-        losses are moved (:meth:`~bayesvm.likelihoods.expectations.Expected.moved`), otherwise they are computed.
-
-        Raises
-        ------
-        NotPositiveDefiniteError
-            If negative precisions leave no proper Gaussian.
+        If the marginals are within ``near`` standard deviations of those of ``known``, its expected losses are moved
+        (:meth:`~bayesvm.likelihoods.expectations.Expected.moved`); otherwise they are computed.
         """
         D, nu = natural
         signed = bool(np.any(D < 0.0))
         factor: SignedFactor | SupportFactor = SignedFactor.of(K, D) if signed else SupportFactor.of(K, D)
-        R, var = _signed(K, factor) if isinstance(factor, SignedFactor) else _plain(K, factor)
+        R, inverse_diagonal = factor.inverse()
+        var, _ = factor.marginals(K, inverse_diagonal)
         M = factor.support
         alpha = nu.copy()
         alpha[M] -= R @ times(K, nu)[M]
         mean = times(K, alpha)
-        var = np.maximum(var, FLOOR * float(np.max(np.diagonal(K))))
         expected = None if known is None else known.moved(mean, var, near)
         if expected is None:
             expected = likelihood.expected(y, mean, var)
@@ -134,7 +112,7 @@ class Gaussian:
         return None
 
     def newton(self, K: Matrix, *, convex: bool, tol: float) -> Matrix:
-        """Return where a Newton step leads, which is worked out well enough for a residual of ``tol`` if it is within one step.
+        """Return where a Newton step leads, accurate enough for a residual of ``tol`` if that is one step away.
 
         With a convex loss no precision becomes negative.
         """
@@ -178,25 +156,4 @@ class Gaussian:
         return times(K, x)
 
 
-def _plain(K: Matrix, factor: SupportFactor) -> tuple[Matrix, Vector]:
-    """Return R and the variances of all points."""
-    M, prior = factor.support, np.diagonal(K)
-    R, diagonal = factor.inverse()
-    if M.size == prior.size:
-        return R, factor.variances(K, diagonal)
-    var = prior.copy()
-    var[M] = factor.variances(K, diagonal)
-    others = np.setdiff1d(np.arange(prior.size), M, assume_unique=True)
-    var[others] -= factor.explained(K[np.ix_(M, others)])
-    return R, var
-
-
-def _signed(K: Matrix, factor: SignedFactor) -> tuple[Matrix, Vector]:
-    """Return the same when some precisions are negative."""
-    R, var = _plain(K, factor.positive)
-    R -= (factor.U @ factor.U.T).T  # symmetric; R is in Fortran order
-    raised = (K if factor.support.size == len(K) else K[:, factor.support]) @ factor.U
-    return R, var + np.einsum("ij,ij->i", raised, raised)
-
-
-__all__ = ["Gaussian"]
+__all__ = ["VariationalGaussian"]

@@ -5,20 +5,21 @@ Thesis (4.36)), hence
 
 .. math:: \ln Z = -S(\hat f) - \tfrac12 \ln |I + K W|
 
-(Chu2003 (32), Thesis (4.38); the normalising constants of the likelihood are part of its loss). With :math:`\alpha = -\ell'`,
-:math:`R = (K + W^{-1})^{-1}` on the support and the posterior variances v on it, the derivative has an explicit, a
-determinant and an implicit part (through the mode, :math:`d\hat f = (I + K W)^{-1} dK\, \alpha`):
+(Chu2003 (32), Thesis (4.38); the normalising constants of the likelihood are part of its loss). With
+:math:`\alpha = -\ell'`, :math:`R = (K + W^{-1})^{-1}` on the support and the posterior variances v on it, the
+derivative has an explicit, a determinant and an implicit part (through the mode,
+:math:`d\hat f = (I + K W)^{-1} dK\, \alpha`):
 
 .. math::
 
-    \frac{\partial \ln Z}{\partial K} = \tfrac12 \alpha \alpha^\top - \tfrac12 R - \operatorname{sym}(q \alpha^\top), \qquad
-    q = (I - R K) u, \quad u_m = \tfrac12 v_m \ell'''_m .
+    \frac{\partial \ln Z}{\partial K} = \tfrac12 \alpha \alpha^\top - \tfrac12 R
+    - \operatorname{sym}(q \alpha^\top), \qquad q = (I - R K) u, \quad u_m = \tfrac12 v_m \ell'''_m .
 
-This is Chu2003 (33) for all covariance parameters at once; for losses with :math:`\ell''' = 0` the last part vanishes and
-Thesis (4.41) remains. For a parameter :math:`\phi` of the likelihood, with partial derivatives at fixed f,
+This is Chu2003 (33) for all covariance parameters at once; for losses with :math:`\ell''' = 0` the last part vanishes
+and Thesis (4.41) remains. For a parameter :math:`\phi` of the likelihood, with partial derivatives at fixed f,
 
-.. math:: \frac{\partial \ln Z}{\partial \phi} = -\sum_i \partial_\phi \ell_i - \tfrac12 \sum_m v_m\, \partial_\phi \ell''_m
-          + (K q)^\top \partial_\phi \ell'
+.. math:: \frac{\partial \ln Z}{\partial \phi} = -\sum_i \partial_\phi \ell_i - \tfrac12 \sum_m v_m\, \partial_\phi
+          \ell''_m + (K q)^\top \partial_\phi \ell'
 
 (Thesis (4.39), (4.40)).
 """
@@ -30,13 +31,13 @@ import dataclasses
 import numpy as np
 
 from bayesvm.exceptions import IncompatibleError
-from bayesvm.inference.base import Evidence, Inference, Posterior
+from bayesvm.inference.base import Evidence, Inference, Inferred, Posterior, gram_cotangent
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import SupportFactor
 from bayesvm.solvers import MAPResult, Newton, Solver
 from bayesvm.solvers.base import require
 from bayesvm.solvers.newton import times
-from bayesvm.typing import Indices, Matrix, Vector
+from bayesvm.typing import Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,52 +65,31 @@ class Laplace(Inference):
             return dataclasses.replace(self, solver=Newton())
         return self
 
-    def infer(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, Evidence]:
+    def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
         """Return posterior and evidence; see :meth:`bayesvm.inference.base.Inference.infer`."""
         self.check(likelihood)
         mode = self.solver.solve(K, y, likelihood, warm_start=warm_start)
-        factor = SupportFactor.of(K, mode.derivatives.curvature)
-        posterior = Posterior.of(mode.alpha, factor)
-        terms = {
-            "prior": float(-0.5 * (mode.alpha @ mode.f)),
-            "loss": float(-np.sum(mode.derivatives.loss)),
-            "determinant": -0.5 * factor.log_det(),
-        }
-        dK, dphi = _cotangents(K, y, likelihood, mode, factor, posterior.support)
-        evidence = Evidence(sum(terms.values()), terms, posterior.support, dK, dphi, mode.status, mode.f, mode.n_iter)
-        return posterior, evidence
+        return gaussian_at_mode(K, y, likelihood, mode, SupportFactor.of(K, mode.derivatives.curvature))
 
 
-def _cotangents(
-    K: Matrix, y: Vector, likelihood: Likelihood, mode: MAPResult, factor: SupportFactor, rows: Indices
-) -> tuple[Matrix, Vector]:
-    """Return dlnZ/dK on ``rows`` and dlnZ/dphi."""
-    M = factor.support
+def gaussian_at_mode(K: Matrix, y: Vector, likelihood: Likelihood, mode: MAPResult, factor: SupportFactor) -> Inferred:
+    """Return posterior and evidence from the mode and the factor of the curvatures there; see the module."""
+    posterior, M = Posterior.of(mode.alpha, factor), factor.support
+    terms = {
+        "prior": float(-0.5 * (mode.alpha @ mode.f)),
+        "loss": float(-np.sum(mode.derivatives.loss)),
+        "determinant": -0.5 * factor.log_det(),
+    }
     R, inverse_diagonal = factor.inverse()
     var = factor.variances(K, inverse_diagonal)
-    u = 0.5 * var * mode.derivatives.third[M]
-    q = _implicit(K, factor, u)
-
-    at = np.searchsorted(rows, M)
-    a = mode.alpha[rows]
-    q_rows = q[rows]
-    difference = a - q_rows
-    dK = np.outer(difference, 0.5 * difference)  # 1/2 a a' - sym(q a') = 1/2 (a - q)(a - q)' - 1/2 q q'
-    if np.any(q_rows):
-        dK -= np.outer(q_rows, 0.5 * q_rows)
-    R *= 0.5
-    if at.size == rows.size:
-        dK -= R
-    else:
-        dK[np.ix_(at, at)] -= R
-
-    if likelihood.theta.size == 0:
-        return dK, np.empty(0)
-    p = likelihood.theta_derivatives(y, mode.f)
-    dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature[:, M] @ var) + p.gradient @ times(K, q)
-    return dK, dphi
+    q = _implicit(K, factor, 0.5 * var * mode.derivatives.third[M])
+    dK = gram_cotangent(mode.alpha, R, M, posterior.support, q)
+    dphi = np.empty(0)
+    if likelihood.theta.size:
+        p = likelihood.theta_derivatives(y, mode.f)
+        dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature[:, M] @ var) + p.gradient @ times(K, q)
+    value = sum(terms.values())
+    return posterior, Evidence(value, terms, posterior.support, dK, dphi, mode.status, mode.f, mode.n_iter)
 
 
 def _implicit(K: Matrix, factor: SupportFactor, u: Vector) -> Vector:
@@ -121,4 +101,4 @@ def _implicit(K: Matrix, factor: SupportFactor, u: Vector) -> Vector:
     return q
 
 
-__all__ = ["Laplace"]
+__all__ = ["Laplace", "gaussian_at_mode"]

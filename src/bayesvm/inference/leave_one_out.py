@@ -1,14 +1,14 @@
 r"""Marginals at the training points, and what they would be without each point's own term (leave-one-out).
 
-For any posterior of the shared form, with the diagonal v of :math:`V = (K^{-1} + W)^{-1}`, taking away the Gaussian term
-:math:`\exp(\nu_i f_i - \tfrac12 W_i f_i^2)`, :math:`\nu = \alpha + W m`, of point i leaves the *cavity*
+For any posterior of the shared form, with the diagonal v of :math:`V = (K^{-1} + W)^{-1}`, taking away the Gaussian
+term :math:`\exp(\nu_i f_i - \tfrac12 W_i f_i^2)`, :math:`\nu = \alpha + W m`, of point i leaves the *cavity*
 
 .. math:: v_{-i} = \frac{v_i}{1 - v_i W_i}, \qquad m_{-i} = m_i - v_{-i}\, \alpha_i .
 
-For expectation propagation this is the cavity of its fixed point; for Laplace and variational posteriors it is the posterior of the
-other points with their terms unchanged, the analogous approximation. For Gaussian noise it is exact. On the support
-:math:`1 - v_i W_i = (B^{-1})_{ii}`, which does not cancel. A point that occurs c times (a sample weight) is left out once:
-:math:`W_i / c` and :math:`\alpha_i / c` take the places of :math:`W_i` and :math:`\alpha_i`.
+For expectation propagation this is the cavity of its fixed point; for Laplace and variational posteriors it is the
+posterior of the other points with their terms unchanged, the analogous approximation. For Gaussian noise it is exact.
+On the support :math:`1 - v_i W_i = (B^{-1})_{ii}`, which does not cancel. A point that occurs c times (a sample weight)
+is left out once: :math:`W_i / c` and :math:`\alpha_i / c` take the places of :math:`W_i` and :math:`\alpha_i`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,8 @@ import dataclasses
 import numpy as np
 
 from bayesvm.inference.base import Factor, Posterior
-from bayesvm.linalg import SignedFactor, SupportFactor
 from bayesvm.solvers.newton import times
 from bayesvm.typing import Matrix, Vector
-
-#: Least variance, relative to the largest prior variance: a point with none carries no information.
-FLOOR = 1e-15
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,54 +57,14 @@ class Marginals:
     @classmethod
     def of(cls, K: Matrix, alpha: Vector, factor: Factor, copies: Vector | float = 1.0) -> Marginals:
         """Compute them from the coefficients of all training points and the factor."""
-        floor = FLOOR * float(np.max(np.diagonal(K)))
-        var, rest = _variances(K, factor)
+        var, rest = factor.marginals(K)
         rest = 1.0 + (rest - 1.0) / copies if np.any(copies != 1.0) else rest
-        return cls(times(K, alpha), np.maximum(var, floor), alpha, rest, copies)
+        return cls(times(K, alpha), var, alpha, rest, copies)
 
 
 def leave_one_out(K: Matrix, posterior: Posterior, copies: Vector | float = 1.0) -> Marginals:
     """Return the marginals of a posterior, from which the cavities follow."""
-    alpha = np.zeros(K.shape[0])
-    alpha[posterior.support] = posterior.alpha
-    return Marginals.of(K, alpha, posterior.factor, copies)
-
-
-def _variances(K: Matrix, factor: Factor) -> tuple[Vector, Vector]:
-    """Return the variances and 1 - v W of all points."""
-    if isinstance(factor, SignedFactor):
-        return _signed(K, factor)
-    if isinstance(factor, SupportFactor):
-        return _plain(K, factor)
-    var = np.diagonal(K) - factor.explained(K)
-    return var, 1.0 - var * factor.curvature
-
-
-def _plain(K: Matrix, factor: SupportFactor) -> tuple[Vector, Vector]:
-    """Return the variances and 1 - v W of all points."""
-    M = factor.support
-    prior = np.diagonal(K)
-    off = np.ones(prior.size, dtype=bool)
-    off[M] = False
-    others = np.flatnonzero(off)
-    var, rest = np.empty(prior.size), np.ones(prior.size)
-    diagonal = factor.B.inverse_diagonal()
-    var[M] = factor.variances(K, diagonal)
-    rest[M] = diagonal
-    if others.size:
-        var[others] = prior[others] - factor.explained(K[np.ix_(M, others)])
-    return var, rest
-
-
-def _signed(K: Matrix, factor: SignedFactor) -> tuple[Vector, Vector]:
-    """Return the same when some curvatures are negative."""
-    var, rest = _plain(K, factor.positive)
-    # V = V_P + (K U) (K U)': U carries the negative rows already
-    lowered = K[:, factor.support] @ factor.U
-    change = np.einsum("ij,ij->i", lowered, lowered)
-    W = np.zeros(var.size)
-    W[factor.support] = factor.curvature
-    return var + change, np.where(W > 0.0, rest, 1.0 - W * var) - W * change
+    return Marginals.of(K, posterior.coefficients(K.shape[0]), posterior.factor, copies)
 
 
 __all__ = ["Marginals", "leave_one_out"]

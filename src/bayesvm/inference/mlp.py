@@ -1,19 +1,21 @@
 r"""Bayesian neural networks with one hidden layer (Thesis section 3.1, MacKay1992).
 
-The network is :math:`f(x) = b + V \tanh(c + U x)`, Thesis (3.14). Its weights are in groups, each with a Gaussian prior of precision
-:math:`\kappa_c` (3.33): one group per input (or one for all), one for the biases of the hidden units, one for the weights and one for the biases
-of the outputs.
+The network is :math:`f(x) = b + V \tanh(c + U x)`, Thesis (3.14). Its weights are in groups, each with a Gaussian prior
+of precision :math:`\kappa_c` (3.33): one group per input (or one for all), one for the biases of the hidden units, one
+for the weights and one for the biases of the outputs.
 
-*Level 1*: the mode of :math:`S(w) = \sum \ell + \sum_c \tfrac{\kappa_c}{2} \lVert w_c \rVert^2` (3.8) by L-BFGS with exact gradients.
-*Level 2*: from the Gauss-Newton Hessian :math:`H = J^\top W J + \operatorname{diag}(\kappa)`, which is positive definite,
+*Level 1*: the mode of :math:`S(w) = \sum \ell + \sum_c \tfrac{\kappa_c}{2} \lVert w_c \rVert^2` (3.8) by L-BFGS with
+exact gradients. *Level 2*: from the Gauss-Newton Hessian :math:`H = J^\top W J + \operatorname{diag}(\kappa)`, which is
+positive definite,
 
-.. math:: \gamma_c = k_c - \kappa_c \operatorname{tr}_c H^{-1}, \qquad \kappa_c \leftarrow \gamma_c / \lVert w_c \rVert^2, \qquad
+.. math:: \gamma_c = k_c - \kappa_c \operatorname{tr}_c H^{-1}, \qquad
+          \kappa_c \leftarrow \gamma_c / \lVert w_c \rVert^2, \qquad
           \sigma_k^2 \leftarrow \frac{\sum_i r_{ik}^2}{n - \sum_c \gamma_c / q}
 
-for each of q outputs, repeated until the evidence (3.21) no longer changes.
-*Level 3*: the evidence with the widths of the posterior of the logarithms of the hyperparameters, :math:`\sqrt{2/\gamma_c}` and
-:math:`\sqrt{2/(n - \gamma/q)}`, and the :math:`2^m m!` networks that are the same up to signs and order of the hidden units; it ranks numbers of hidden units
-and starts (3.22).
+for each of q outputs, repeated until the evidence (3.21) no longer changes. *Level 3*: the evidence with the widths of
+the posterior of the logarithms of the hyperparameters, :math:`\sqrt{2/\gamma_c}` and :math:`\sqrt{2/(n - \gamma/q)}`,
+and the :math:`2^m m!` networks that are the same up to signs and order of the hidden units; it ranks numbers of hidden
+units and starts (3.22).
 """
 
 from __future__ import annotations
@@ -32,9 +34,11 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 #: Precisions stay within this range.
 LEAST, MOST = 1e-6, 1e10
-#: Precisions of the first cycle, in turn. From weak ones the first mode is that of a flexible network, which may fit noise; from strong
-#: ones its hidden units are nearly linear, which may be where it ends. Which of the two optima is better the evidence tells.
+#: Precisions of the first cycle, in turn. Weak ones begin with a flexible network, which may fit noise, strong ones
+#: with nearly linear hidden units, which may stay so. The evidence tells which of the two optima is better.
 FIRST = (0.05, 30.0)
+
+Likelihoods = tuple[Likelihood, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,14 +72,8 @@ class Network:
     def groups(self) -> Indices:
         """Return the group of every weight: inputs first, then hidden biases, output weights, output biases."""
         first = np.tile(np.arange(self.inputs) if self.ard else np.zeros(self.inputs, dtype=int), self.hidden)
-        k = self.inputs if self.ard else 1
-        parts = [
-            first,
-            np.full(self.hidden, k),
-            np.full(self.outputs * self.hidden, k + 1),
-            np.full(self.outputs, k + 2),
-        ]
-        return np.concatenate(parts)
+        sizes = [self.hidden, self.outputs * self.hidden, self.outputs]
+        return np.concatenate([first, first.max() + np.repeat([1, 2, 3], sizes)])
 
     def start(self, rng: np.random.Generator) -> Vector:
         """Return random weights at which the hidden units are neither linear nor saturated."""
@@ -93,8 +91,7 @@ class Network:
         """Return the gradient in the weights of a function whose gradient in the outputs is ``slope``."""
         V = self.split(w)[2]
         inner = (slope @ V) * (1.0 - hidden**2)
-        parts = [(inner.T @ X).ravel(), inner.sum(axis=0), (slope.T @ hidden).ravel(), slope.sum(axis=0)]
-        return np.concatenate(parts)
+        return np.concatenate([(inner.T @ X).ravel(), inner.sum(axis=0), (slope.T @ hidden).ravel(), slope.sum(axis=0)])
 
     def jacobian(self, w: Vector, X: Matrix) -> Matrix:
         """Return the derivatives of the outputs in the weights, shape (n, outputs, size)."""
@@ -142,7 +139,7 @@ class TrainedNetwork:
     weights: Vector
     precision: Vector
     determined: Vector
-    likelihoods: tuple[Likelihood, ...]
+    likelihoods: Likelihoods
     factor: Cholesky
     log_evidence: float
     status: Status
@@ -199,23 +196,21 @@ class NetworkTrainer:
             Precision of all weights in the first cycle.
         """
         groups = network.groups()
-        counts = np.bincount(groups).astype(float)
-        kappa = np.full(counts.size, first)
+        kappa = np.full(groups.max() + 1, first)
         likelihoods = (likelihood,) * network.outputs
         w, last = network.start(rng), -np.inf
         for cycle in range(1, self.max_cycles + 1):
             w = self._mode(network, w, X, Y, likelihoods, kappa[groups])
             level = _level2(network, w, X, Y, likelihoods, kappa)
-            squares = np.bincount(groups, w**2)
             if abs(level.log_evidence - last) < self.tol:
                 return dataclasses.replace(level, status=Status.CONVERGED, n_iter=cycle)
             last = level.log_evidence
-            kappa = np.clip(level.determined / np.maximum(squares, 1e-300), LEAST, MOST)
-            likelihoods = _renoised(likelihoods, network, w, X, Y, float(level.determined.sum()))
+            kappa = np.clip(level.determined / np.maximum(np.bincount(groups, w**2), 1e-300), LEAST, MOST)
+            likelihoods = _renoised(likelihoods, Y - network.forward(w, X)[0], float(level.determined.sum()))
         return dataclasses.replace(level, n_iter=self.max_cycles)
 
     def _mode(
-        self, network: Network, w: Vector, X: Matrix, Y: Matrix, likelihoods: tuple[Likelihood, ...], decay: Vector
+        self, network: Network, w: Vector, X: Matrix, Y: Matrix, likelihoods: Likelihoods, decay: Vector
     ) -> Vector:
         """Level 1: return the weights after at most ``steps`` steps of L-BFGS, in units of their prior deviations."""
         root = np.sqrt(decay)
@@ -226,12 +221,12 @@ class NetworkTrainer:
             loss, slope, _ = _derivatives(likelihoods, Y, f)
             return loss + 0.5 * float(v @ v), network.backward(w, X, hidden, slope) / root + v
 
-        options: dict[str, Any] = {"maxiter": self.steps, "ftol": 1e-7, "gtol": 1e-3}
-        found = minimize(cost, w * root, jac=True, method="L-BFGS-B", options=options)  # type: ignore[call-overload]
+        options: Any = {"maxiter": self.steps, "ftol": 1e-7, "gtol": 1e-3}
+        found = minimize(cost, w * root, jac=True, method="L-BFGS-B", options=options)
         return np.asarray(found.x) / root
 
 
-def _derivatives(likelihoods: tuple[Likelihood, ...], Y: Matrix, f: Matrix) -> tuple[float, Matrix, Matrix]:
+def _derivatives(likelihoods: Likelihoods, Y: Matrix, f: Matrix) -> tuple[float, Matrix, Matrix]:
     """Return the total loss, its gradient and its curvature in the outputs."""
     columns = [likelihood.derivatives(Y[:, k], f[:, k]) for k, likelihood in enumerate(likelihoods)]
     gradient = np.column_stack([d.gradient for d in columns])
@@ -239,7 +234,7 @@ def _derivatives(likelihoods: tuple[Likelihood, ...], Y: Matrix, f: Matrix) -> t
 
 
 def _level2(
-    network: Network, w: Vector, X: Matrix, Y: Matrix, likelihoods: tuple[Likelihood, ...], kappa: Vector
+    network: Network, w: Vector, X: Matrix, Y: Matrix, likelihoods: Likelihoods, kappa: Vector
 ) -> TrainedNetwork:
     """Return Hessian, well determined parameters and evidence at given weights and hyperparameters."""
     groups = network.groups()
@@ -261,15 +256,12 @@ def _level2(
     return TrainedNetwork(network, w, kappa, gamma, likelihoods, factor, value, Status.MAX_ITER, 0)
 
 
-def _renoised(
-    likelihoods: tuple[Likelihood, ...], network: Network, w: Vector, X: Matrix, Y: Matrix, determined: float
-) -> tuple[Likelihood, ...]:
+def _renoised(likelihoods: Likelihoods, residuals: Matrix, determined: float) -> Likelihoods:
     """Return the likelihoods with their noise variances re-estimated; as they are, if they have none."""
     if not (likelihoods[0].traits.quadratic and likelihoods[0].theta.size):
         return likelihoods
-    f, _ = network.forward(w, X)
-    left = max(len(Y) - determined / network.outputs, 1.0)
-    logs = np.log(np.maximum(np.sum((Y - f) ** 2, axis=0) / left, 1e-300))
+    left = max(len(residuals) - determined / len(likelihoods), 1.0)
+    logs = np.log(np.maximum(np.sum(residuals**2, axis=0) / left, 1e-300))
     low, high = likelihoods[0].bounds[0]
     return tuple(old.with_theta(np.array([np.clip(log, low, high)])) for old, log in zip(likelihoods, logs))
 
@@ -285,9 +277,9 @@ def best_network(
     *,
     ard: bool,
 ) -> tuple[TrainedNetwork, tuple[TrainedNetwork, ...]]:
-    """Train networks of increasing size from several starts; return the one with the highest evidence, and the best of every size.
+    """Train networks of increasing size from several starts; return the best by evidence, and the best of every size.
 
-    The search ends with the first size that is worse than the one before by more than a nat per start's luck: five nats.
+    The search ends with the first size whose evidence is more than five nats below the best so far.
     """
     best: list[TrainedNetwork] = []
     for hidden in sizes:

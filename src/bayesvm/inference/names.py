@@ -21,8 +21,8 @@ METHODS: Mapping[str, Callable[[Solver], Inference]] = {
     "variational": lambda solver: Variational(),
 }
 
-#: Expectation propagation for predictions, run once after a search with another method. The weakest sites, which together
-#: move a mean by a twentieth of its standard deviation at most, are left out.
+#: Expectation propagation for predictions, run once after a search with another method. The weakest sites, which
+#: together move a mean by a twentieth of its standard deviation at most, are left out.
 PREDICTIVE_EP = EP(prune=0.05)
 
 

@@ -1,21 +1,24 @@
 r"""Learning a Gaussian process one sample at a time, by the parameterisation lemma (Thesis (3.58)-(3.66), Csato2002).
 
-The posterior process has mean :math:`k_x^\top \alpha` and covariance :math:`k(x, x') + k_x^\top C k_{x'}`, with :math:`k_x` the covariances to the
-basis vectors. A new sample with likelihood :math:`p(y|f)` changes them through two numbers, the derivatives of
-:math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` in the mean m (3.65):
+The posterior process has mean :math:`k_x^\top \alpha` and covariance :math:`k(x, x') + k_x^\top C k_{x'}`, with
+:math:`k_x` the covariances to the basis vectors. A new sample with likelihood :math:`p(y|f)` changes them through two
+numbers, the derivatives w and r of :math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` in the mean m (3.65):
 
 .. math:: \alpha \leftarrow \alpha + w s, \qquad C \leftarrow C + r s s^\top, \qquad s = C k + e,
 
-where e is the unit vector of the new sample, which joins the basis (3.62)-(3.63): exact for Gaussian noise, in any order. No inverse appears.
+where e is the unit vector of the new sample, which joins the basis (3.62)-(3.63): exact for Gaussian noise, in any
+order. No inverse appears.
 
-With a budget the basis is kept small. A sample whose prior variance is explained by the basis, :math:`\gamma = k_{**} - k^\top K^{-1} k \approx 0`, does not join:
-its unit vector is replaced by the projection :math:`K^{-1} k`. If the basis is full, the vector whose removal changes the posterior least,
+With a budget the basis is kept small. A sample whose prior variance is explained by the basis,
+:math:`\gamma = k_{**} - k^\top K^{-1} k \approx 0`, does not join: its unit vector is replaced by the projection
+:math:`K^{-1} k`. If the basis is full, the vector whose removal changes the posterior least,
 :math:`\alpha_i^2/(Q_{ii} + C_{ii})` with :math:`Q = K^{-1}`, is projected onto the others by
 
 .. math:: \alpha \leftarrow \alpha - \frac{\alpha_i}{Q_{ii} + C_{ii}} (Q_i + C_i), \qquad
           C \leftarrow C + \frac{Q_i Q_i^\top}{Q_{ii}} - \frac{(Q_i + C_i)(Q_i + C_i)^\top}{Q_{ii} + C_{ii}},
 
-which is the process closest in relative entropy. Vectors join only if :math:`\gamma` is not small, so that K can be factored.
+which is the process closest in relative entropy. Vectors join only if :math:`\gamma` is not small, so that K can be
+factored.
 """
 
 from __future__ import annotations
@@ -68,7 +71,7 @@ class OnlineState:
         return K_s @ self.alpha, np.maximum(var, LEAST * k_ss)
 
     def novelty(self, K_s: Matrix, k_ss: Vector) -> Vector:
-        r"""Return the share of the prior variance that the basis leaves unexplained, :math:`\gamma/k_{**}`, between 0 and 1."""
+        r"""Return the share :math:`\gamma/k_{**}` of the prior variance that the basis leaves unexplained."""
         if self.size == 0:
             return np.ones_like(k_ss)
         factor = self.factor or cholesky(self.K, jitter=True, what="the Gram matrix of the basis vectors")
@@ -77,7 +80,7 @@ class OnlineState:
 
 
 @dataclasses.dataclass(frozen=True)
-class Online:
+class OnlineUpdate:
     """How samples are taken in.
 
     Parameters
@@ -85,8 +88,8 @@ class Online:
     budget : int or None
         Largest number of basis vectors; None: no limit.
     novelty : float
-        Least share of unexplained prior variance with which a sample joins the basis; 0 with ``budget=None``: all join, and
-        nothing is projected.
+        Least share of unexplained prior variance with which a sample joins the basis; 0 with ``budget=None``: all join,
+        and nothing is projected.
     """
 
     budget: int | None = None
@@ -189,8 +192,8 @@ def _removed(state: OnlineState) -> tuple[OnlineState, Indices]:
 
 
 def removal_scores(state: OnlineState, Q: Matrix) -> Vector:
-    """Return how much the posterior mean would change without each basis vector; ``Q`` is the inverse of its Gram matrix."""
+    """Return how much the posterior mean would change without each basis vector; Q is the inverse of ``state.K``."""
     return np.asarray(state.alpha**2 / np.maximum(np.diagonal(Q) + np.diagonal(state.C), np.finfo(float).tiny))
 
 
-__all__ = ["Online", "OnlineState", "removal_scores"]
+__all__ = ["OnlineState", "OnlineUpdate", "removal_scores"]

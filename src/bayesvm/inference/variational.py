@@ -4,29 +4,31 @@ For any Gaussian :math:`q = \mathcal N(m, V)` of the latent values, Seeger1999 (
 
 .. math:: -\ln P(D|\theta) \le F = \sum_i E_q\, \ell_i(f_i) + \mathrm{KL}\bigl(q \,\|\, \mathcal N(0, K)\bigr).
 
-The minimum over all Gaussians has :math:`V = (K^{-1} + D)^{-1}` with D diagonal (Sollich1999, end of section 4), so that 2n numbers
-parameterise it, and
+The minimum over all Gaussians has :math:`V = (K^{-1} + D)^{-1}` with D diagonal (Sollich1999, end of section 4), so
+that 2n numbers parameterise it, and
 
-.. math:: F = \sum_i E\ell_i + \tfrac12 \alpha^\top m - \tfrac12 \sum_i D_i v_i + \tfrac12 \ln |I + K D|, \qquad m = K \alpha,
+.. math:: F = \sum_i E\ell_i + \tfrac12 \alpha^\top m - \tfrac12 \sum_i D_i v_i + \tfrac12 \ln |I + K D|, \qquad
+          m = K \alpha,
 
 .. math:: \text{stationary where} \quad D_i = \partial_m^2 E\ell_i, \qquad \alpha_i = -\partial_m E\ell_i .
 
-The expectations are those of :mod:`bayesvm.likelihoods.expectations`; they are smooth in m and v even where the loss has kinks, and so is the
-bound as a function of :math:`\theta`.
+The expectations (:mod:`bayesvm.likelihoods.expectations`) are smooth in m and v even where the loss has kinks, and so
+is the bound as a function of :math:`\theta`.
 
 *Steps.* In the natural parameters D and :math:`\nu = \alpha + D m` the fixed-point step to :math:`D = E\ell''`,
-:math:`\nu = D m - E\ell'` is a natural-gradient step of length one; shorter steps along it decrease F if they are short enough, so the
-step is halved while F would rise. Near the optimum, where these steps merely contract, Newton steps
+:math:`\nu = D m - E\ell'` is a natural-gradient step of length one; shorter steps along it decrease F if they are short
+enough, so the step is halved while F would rise. Near the optimum, where these steps merely contract, Newton steps
 (:mod:`bayesvm.inference.free_energy`) are tried first, and taken only if F falls too. So F never rises.
 
-*Negative precisions.* Where the loss is concave :math:`E\ell''` can be negative: the normalised hinge loss has a concave kink at margin -1.
-Such points have :math:`D_i < 0` at the optimum, which :class:`~bayesvm.linalg.signed_factor.SignedFactor` handles; setting them to zero instead would
-loosen the bound and bend its gradient. F can then have several minima: if a cold call ends with a negative precision, it is repeated from
-the optima of other losses (the convex loss of the same machine, and this loss weakened), and the lowest minimum is kept.
+*Negative precisions.* Where the loss is concave :math:`E\ell''` can be negative: the normalised hinge loss has a
+concave kink at margin -1. Such points have :math:`D_i < 0` at the optimum, which
+:class:`~bayesvm.linalg.signed_factor.SignedFactor` handles; setting them to zero instead would loosen the bound and
+make its gradient wrong. F can then have several minima: if a cold call ends with a negative precision, it is repeated
+from the optimum of the machine's convex loss and from labels pulled to either side, and the lowest minimum is kept.
 
 *Gradient.* F is stationary in m and V, so only its explicit derivatives remain:
 
-.. math:: \frac{\partial (-F)}{\partial K} = \tfrac12 \alpha\alpha^\top - \tfrac12 R, \qquad R = (K + D^{-1})^{-1}, \qquad
+.. math:: \frac{\partial (-F)}{\partial K} = \tfrac12 \alpha\alpha^\top - \tfrac12 R, \quad R = (K + D^{-1})^{-1}, \quad
           \frac{\partial (-F)}{\partial \phi} = -\sum_i E\, \partial_\phi \ell_i .
 """
 
@@ -37,8 +39,8 @@ import dataclasses
 import numpy as np
 
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.inference.base import Evidence, Inference, Posterior
-from bayesvm.inference.free_energy import Gaussian
+from bayesvm.inference.base import Evidence, Inference, Posterior, gram_cotangent
+from bayesvm.inference.free_energy import VariationalGaussian
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.expectations import require_finite
 from bayesvm.solvers.base import Status
@@ -50,7 +52,7 @@ CLOSE = 0.5
 SHORTEST = 1e-6
 #: Rise of the free energy, relative to its size, that is put down to rounding.
 ROUNDING = 1e-12
-#: Residual from which on a step that does not lower the free energy fails for rounding only; the bound is then right to its square.
+#: Residual below which a step fails to lower the free energy for rounding only; the bound is then right to its square.
 ROUNDED = 1e-4
 #: Bounds that differ by less, in nats, belong to the same optimum.
 SAME = 1e-3
@@ -83,8 +85,8 @@ class Variational(Inference):
     Parameters
     ----------
     tol : float
-        Violation of the stationarity conditions, in posterior standard deviations, at which the optimum counts as found; where
-        rounding permits no better, 1e-4 will do.
+        Violation of the stationarity conditions, in posterior standard deviations, at which the optimum counts as
+        found; where rounding permits no better, 1e-4 will do.
     max_iter : int
         Largest number of factorisations per start.
     starts : int
@@ -128,8 +130,8 @@ class Variational(Inference):
 
     def _descend(
         self, K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix, tol: float
-    ) -> tuple[Gaussian, Status, int]:
-        """Take steps that lower the free energy until it is stationary; return the Gaussian, how it ended, and the cost."""
+    ) -> tuple[VariationalGaussian, Status, int]:
+        """Lower the free energy until it is stationary; return the Gaussian, status and number of factorisations."""
         q = _first(K, y, likelihood, natural)
         step, n_iter = 1.0, 1
         near = 0.3 * np.sqrt(tol)
@@ -151,20 +153,22 @@ class Variational(Inference):
         return q, Status.CONVERGED, n_iter
 
 
-def _first(K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix) -> Gaussian:
+def _first(K: Matrix, y: Vector, likelihood: Likelihood, natural: Matrix) -> VariationalGaussian:
     """Return the Gaussian to start from; negative precisions that the Gram matrix does not bear are set to zero."""
     try:
-        return Gaussian.of(K, y, likelihood, natural)
+        return VariationalGaussian.of(K, y, likelihood, natural)
     except NotPositiveDefiniteError:
         if np.all(natural[0] >= 0.0):
             raise
-        return Gaussian.of(K, y, likelihood, np.stack([np.maximum(natural[0], 0.0), natural[1]]))
+        return VariationalGaussian.of(K, y, likelihood, np.stack([np.maximum(natural[0], 0.0), natural[1]]))
 
 
-def _lower(K: Matrix, y: Vector, likelihood: Likelihood, q: Gaussian, natural: Matrix, near: float) -> Gaussian | None:
+def _lower(
+    K: Matrix, y: Vector, likelihood: Likelihood, q: VariationalGaussian, natural: Matrix, near: float
+) -> VariationalGaussian | None:
     """Return the Gaussian with the given parameters if its free energy is not higher, up to rounding."""
     try:
-        new = Gaussian.of(K, y, likelihood, natural, q, near)
+        new = VariationalGaussian.of(K, y, likelihood, natural, q, near)
     except NotPositiveDefiniteError:
         if np.all(natural[0] >= 0.0):
             raise
@@ -176,18 +180,12 @@ def _lower(K: Matrix, y: Vector, likelihood: Likelihood, q: Gaussian, natural: M
 
 
 def _result(
-    y: Vector, likelihood: Likelihood, q: Gaussian, status: Status, n_iter: int, bounds: tuple[float, ...]
+    y: Vector, likelihood: Likelihood, q: VariationalGaussian, status: Status, n_iter: int, bounds: tuple[float, ...]
 ) -> tuple[Posterior, VariationalEvidence]:
     """Return posterior and bound with its cotangents."""
-    M = q.factor.support
-    dK = np.outer(q.alpha, 0.5 * q.alpha)
-    if M.size == y.size:
-        dK -= 0.5 * q.R.T  # symmetric; R is in Fortran order
-    else:
-        dK[np.ix_(M, M)] -= 0.5 * q.R
+    terms, rows = q.terms, np.arange(y.size)
+    dK = gram_cotangent(q.alpha, q.R.T.copy(), q.factor.support, rows)  # R is symmetric, in Fortran order
     dphi = -np.sum(likelihood.expected_theta(y, q.mean, q.var), axis=1)
-    terms = q.terms
-    rows = np.arange(y.size)
     evidence = VariationalEvidence(sum(terms.values()), terms, rows, dK, dphi, status, q.natural, n_iter, bounds)
     return Posterior.of(q.alpha.copy(), q.factor), evidence
 

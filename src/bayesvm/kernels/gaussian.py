@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from bayesvm._core import gaussian_from_inner, gaussian_of_distances
+from bayesvm._core.gram import gaussian_from_inner, gaussian_of_distances
 from bayesvm.kernels.base import frobenius
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.stationary import Radial

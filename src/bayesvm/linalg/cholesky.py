@@ -2,12 +2,13 @@ r"""Cholesky factorisation with a written jitter policy.
 
 Policy
 ------
-1. No jitter is tried first; most matrices of this library are :math:`I + W^{1/2} K W^{1/2}`, whose eigenvalues are at least
-   one, and need none.
-2. Where ``jitter=True`` is asked for (Gram matrices themselves: drawing from a prior, checking a kernel), multiples of the
-   mean diagonal are added, from ``JITTER_FIRST`` upwards by factors of ten to ``JITTER_LAST``; the smallest that works is
-   used and reported in :attr:`Cholesky.jitter`.
-3. If even the last does not help, the matrix is not positive definite: :class:`~bayesvm.exceptions.NotPositiveDefiniteError`.
+1. No jitter is tried first; most matrices of this library are :math:`I + W^{1/2} K W^{1/2}`, whose eigenvalues are at
+   least one, and need none.
+2. Where ``jitter=True`` is asked for (Gram matrices themselves: drawing from a prior, checking a kernel), multiples of
+   the mean diagonal are added, from ``JITTER_FIRST`` upwards by factors of ten to ``JITTER_LAST``; the smallest that
+   works is used and reported in :attr:`Cholesky.jitter`.
+3. If even the last does not help, the matrix is not positive definite:
+   :class:`~bayesvm.exceptions.NotPositiveDefiniteError`.
 
 This folder is the only one that calls LAPACK.
 """
@@ -15,6 +16,7 @@ This folder is the only one that calls LAPACK.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -48,24 +50,19 @@ class Cholesky:
 
     def solve(self, b: Matrix) -> Matrix:
         r"""Return :math:`A^{-1} b` for a vector or a matrix."""
-        if self.L.shape[0] == 0:
-            return np.zeros_like(b)
-        x, _ = lapack.dpotrs(self.L, b, lower=1)
-        return np.asarray(x)
+        return self._solved(lapack.dpotrs, b)
 
     def half_solve(self, b: Matrix) -> Matrix:
         r"""Return :math:`L^{-1} b` for a vector or a matrix."""
-        if self.L.shape[0] == 0:
-            return np.zeros_like(b)
-        x, _ = lapack.dtrtrs(self.L, b, lower=1)
-        return np.asarray(x)
+        return self._solved(lapack.dtrtrs, b)
 
     def back_solve(self, b: Matrix) -> Matrix:
         r"""Return :math:`L^{-\top} b` for a vector or a matrix."""
-        if self.L.shape[0] == 0:
-            return np.zeros_like(b)
-        x, _ = lapack.dtrtrs(self.L, b, lower=1, trans=1)
-        return np.asarray(x)
+        return self._solved(lapack.dtrtrs, b, trans=1)
+
+    def _solved(self, routine: Any, b: Matrix, **options: int) -> Matrix:
+        """Return the solution that a LAPACK routine finds; none of them takes an empty matrix."""
+        return np.asarray(routine(self.L, b, lower=1, **options)[0]) if self.L.size else np.zeros_like(b)
 
     def lower(self) -> Matrix:
         """Return L with zeros above the diagonal."""
@@ -146,7 +143,7 @@ def cholesky(A: Matrix, *, jitter: bool = False, overwrite: bool = False, what: 
 
 
 def _succeeded(L: Matrix, info: int) -> bool:
-    """Whether potrf went through; some LAPACKs report success for a matrix with NaN, which always reaches the diagonal."""
+    """Whether potrf went through; some LAPACKs report success for a matrix with NaN, which reaches the diagonal."""
     return info == 0 and bool(np.all(np.isfinite(np.diagonal(L))))
 
 

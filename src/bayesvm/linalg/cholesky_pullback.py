@@ -1,4 +1,4 @@
-"""The derivative of a Cholesky factor, backwards: what turns draws from a Gaussian into differentiable functions of its covariance."""
+"""The derivative of a Cholesky factor in reverse mode: draws of a Gaussian as functions of its covariance."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from bayesvm.typing import Matrix
 
 
 def cholesky_pullback(factor: Cholesky, cotangent: Matrix) -> Matrix:
-    r"""Return the symmetric A' with :math:`\langle \bar L, dL \rangle = \langle \bar A, dA \rangle` for all symmetric dA.
+    r"""Return the :math:`\bar A` with :math:`\langle \bar L, dL \rangle = \langle \bar A, dA \rangle` for symmetric dA.
 
-    From :math:`dA = dL\, L^\top + L\, dL^\top` follows :math:`L^{-1} dL = \Phi(L^{-1} dA\, L^{-\top})`, where :math:`\Phi` keeps the
-    lower triangle and halves the diagonal, hence
+    From :math:`dA = dL\, L^\top + L\, dL^\top` follows :math:`L^{-1} dL = \Phi(L^{-1} dA\, L^{-\top})`, where
+    :math:`\Phi` keeps the lower triangle and halves the diagonal, hence
 
     .. math:: \bar A = \operatorname{sym}\bigl(L^{-\top}\, \Phi(L^\top \bar L)\, L^{-1}\bigr).
 

@@ -12,24 +12,12 @@ from bayesvm.typing import Matrix
 
 @dataclasses.dataclass(frozen=True)
 class CGResult:
-    """Solution of a positive definite system.
+    """Solution of a positive definite system."""
 
-    Attributes
-    ----------
-    x : array, shape (n, q)
-        One column per right-hand side.
-    residual : float
-        Largest norm of a residual column, relative to its right-hand side.
-    n_iter : int
-        Products with the matrix that were spent.
-    converged : bool
-        Whether ``residual`` is below the tolerance.
-    """
-
-    x: Matrix
-    residual: float
-    n_iter: int
-    converged: bool
+    x: Matrix  #: One column per right-hand side; shape (n, q).
+    residual: float  #: Largest norm of a residual column, relative to its right-hand side.
+    n_iter: int  #: Products with the matrix that were spent.
+    converged: bool  #: Whether ``residual`` is below the tolerance.
 
 
 def conjugate_gradients(

@@ -1,9 +1,9 @@
 r"""Symmetric eigenproblems in the complement of one vector.
 
-The bias of a least-squares machine removes one direction, the vector of ones (of square roots of the weights, if rows are
-weighted). Centring a Gram matrix and dropping its smallest computed eigenvalue would leave to rounding which direction is
-dropped. Here the complement has an orthonormal basis of its own, the last :math:`n - 1` columns of a Householder reflector, and
-the matrix is diagonalised in it.
+The bias of a least-squares machine removes one direction, the vector of ones (of square roots of the weights, if rows
+are weighted). Centring a Gram matrix and dropping its smallest computed eigenvalue would leave to rounding which
+direction is dropped. Here the complement has an orthonormal basis of its own, the last :math:`n - 1` columns of a
+Householder reflector, and the matrix is diagonalised in it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Product = Callable[[Matrix], Matrix]
 
 @dataclasses.dataclass(frozen=True)
 class Complement:
-    r"""Orthonormal basis P of the complement of a vector s: the last columns of :math:`I - 2 u u^\top`, :math:`|u| = 1`.
+    r"""Orthonormal basis P of the complement of a vector s: the last n - 1 columns of :math:`I - 2 u u^\top`.
 
     Attributes
     ----------
@@ -78,23 +78,14 @@ def symmetric_eigen(A: Matrix) -> tuple[Vector, Matrix]:
 
 @dataclasses.dataclass(frozen=True)
 class LeadingPairs:
-    r"""Approximate leading eigenpairs of a positive semidefinite matrix G, by Rayleigh's quotient in a subspace.
+    r"""Approximate leading eigenpairs of a positive semidefinite matrix G, by Rayleigh's quotient in a subspace."""
 
-    Attributes
-    ----------
-    values, vectors : arrays, shapes (k,) and (n, k)
-        Ritz values, largest first, and orthonormal Ritz vectors. Every Ritz value is at most the eigenvalue of its rank, and
-        within ``residual`` of some eigenvalue.
-    residual : float
-        Largest :math:`|G v - \lambda v|`.
-    passes : int
-        Products with G (of all columns at once) that were spent.
-    """
-
+    #: Ritz values, largest first, and orthonormal Ritz vectors. Every Ritz value is at most the eigenvalue of its rank,
+    #: and within ``residual`` of some eigenvalue; shapes (k,) and (n, k).
     values: Vector
     vectors: Matrix
-    residual: float
-    passes: int
+    residual: float  #: Largest :math:`|G v - \lambda v|`.
+    passes: int  #: Products with G (of all columns at once) that were spent.
 
 
 def leading_pairs(
@@ -103,7 +94,7 @@ def leading_pairs(
     r"""Return the k leading eigenpairs by randomised subspace iteration.
 
     A random start of k + k/10 + 10 columns is multiplied with G and orthonormalised until the residual of the kept
-    pairs is below ``tol`` times the largest eigenvalue, or ``max_passes`` products have been spent; the residual is reported.
+    pairs is below ``tol`` times the largest eigenvalue, or ``max_passes`` products have been spent.
 
     Parameters
     ----------

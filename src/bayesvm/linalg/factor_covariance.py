@@ -11,28 +11,18 @@ import dataclasses
 import numpy as np
 
 from bayesvm.linalg.cholesky import Cholesky
+from bayesvm.linalg.support_factor import at_least_floor
 from bayesvm.typing import Indices, Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
 class CovarianceFactor:
-    r"""What prediction needs of :math:`\Sigma = \mathrm{diag}(d) + C C^\top`.
+    r"""What prediction needs of :math:`\Sigma = \mathrm{diag}(d) + C C^\top`."""
 
-    Attributes
-    ----------
-    prior : Cholesky
-        Factor of K, with its jitter.
-    d : array, shape (n,)
-        Diagonal part.
-    C : array, shape (n, M)
-        Factors.
-    curvature : array, shape (n,)
-        Precision that each training point contributes by itself, for leave-one-out predictions.
-    """
-
-    prior: Cholesky
-    d: Vector
-    C: Matrix
+    prior: Cholesky  #: Factor of K, with its jitter.
+    d: Vector  #: Diagonal part; shape (n,).
+    C: Matrix  #: Factors; shape (n, M).
+    #: Precision that each training point contributes by itself, for leave-one-out predictions; shape (n,).
     curvature: Vector
 
     @property
@@ -61,6 +51,11 @@ class CovarianceFactor:
             - np.einsum("i,ij,ij->j", self.d, inner, inner)
             - np.einsum("ij,ij->j", parts, parts)
         )
+
+    def marginals(self, K: Matrix) -> tuple[Vector, Vector]:
+        """Return the posterior variances v of all points, and 1 - v W with W the ``curvature``."""
+        var = np.diagonal(K) - self.explained(K)
+        return at_least_floor(var, K), 1.0 - var * self.curvature
 
     def matrix(self) -> Matrix:
         """Return R."""

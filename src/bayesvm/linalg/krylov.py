@@ -1,4 +1,4 @@
-"""Square systems that are known through products only (generalised conjugate residuals of Eisenstat, Elman and Schultz)."""
+"""Square systems known through products only: generalised conjugate residuals (Eisenstat, Elman and Schultz)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from bayesvm.typing import Vector
 
 
 def minimal_residual(product: Callable[[Vector], Vector], b: Vector, *, tol: float, max_iter: int) -> Vector:
-    """Return x whose residual A x - b has a norm of at most ``tol`` times that of b, or as small as ``max_iter`` products make it.
-
-    The iterates minimise the residual over the space that the products so far span.
+    """Return x with a residual A x - b as small as the space spanned by the products so far permits.
 
     Parameters
     ----------
@@ -21,7 +19,7 @@ def minimal_residual(product: Callable[[Vector], Vector], b: Vector, *, tol: flo
     b : array, shape (n,)
         Right-hand side.
     tol : float
-        Largest relative residual.
+        Residual, relative to b, at which to stop.
     max_iter : int
         Largest number of products.
     """

@@ -9,7 +9,7 @@ from bayesvm.typing import Matrix, Vector
 
 
 def least_squares(A: Matrix, b: Vector, *, cutoff: float = 1e-10) -> Vector:
-    """Return the shortest x that minimises the norm of A x - b; singular values below ``cutoff`` times the largest count as zero."""
+    """Return the shortest x of least norm of A x - b; singular values below ``cutoff`` times the largest are zero."""
     x, *_ = scipy.linalg.lstsq(A, b, cond=cutoff, check_finite=False)
     return np.asarray(x)
 

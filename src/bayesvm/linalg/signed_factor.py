@@ -1,15 +1,16 @@
 r"""The factor on the support when a few of the curvatures are negative.
 
-Expectation propagation with a likelihood that is not log-concave can give a point a negative precision. Let P be the rows with
-:math:`W_i > 0`, N those with :math:`W_i < 0`, :math:`R_P` the matrix of the :class:`~bayesvm.linalg.support_factor.SupportFactor` on P, and
-:math:`V_P = K - K_{\cdot P} R_P K_{P \cdot}`. With :math:`c = |W_N|^{1/2}` and :math:`C = I - c V_{P,NN} c = L L^\top`,
+Expectation propagation with a likelihood that is not log-concave can give a point a negative precision. Let P be the
+rows with :math:`W_i > 0`, N those with :math:`W_i < 0`, :math:`R_P` the matrix of the
+:class:`~bayesvm.linalg.support_factor.SupportFactor` on P, and :math:`V_P = K - K_{\cdot P} R_P K_{P \cdot}`. With
+:math:`c = |W_N|^{1/2}` and :math:`C = I - c V_{P,NN} c = L L^\top`,
 
 .. math:: (K^{-1} + W)^{-1} = V_P + V_{P,\cdot N}\, c\, C^{-1} c\, V_{P,N \cdot} = K - K_{\cdot M} R K_{M \cdot}, \qquad
           R = \begin{pmatrix} R_P & 0 \\ 0 & 0 \end{pmatrix} - U U^\top, \quad
           U = \begin{pmatrix} -R_P K_{PN} \\ I \end{pmatrix} c L^{-\top},
 
-M being the union of P and N. The posterior is proper if and only if C is positive definite. The factor on P is kept padded to M, with
-curvature zero on N, so that :math:`R_P` has its zeros already.
+M being the union of P and N. The posterior is proper if and only if C is positive definite. The factor on P is kept
+padded to M, with curvature zero on N, so that :math:`R_P` has its zeros already.
 """
 
 from __future__ import annotations
@@ -19,33 +20,19 @@ import dataclasses
 import numpy as np
 
 from bayesvm.linalg.cholesky import cholesky
-from bayesvm.linalg.support_factor import SupportFactor
+from bayesvm.linalg.support_factor import SupportFactor, at_least_floor
 from bayesvm.typing import Indices, Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
 class SignedFactor:
-    r"""Like :class:`~bayesvm.linalg.support_factor.SupportFactor`, for curvatures of either sign.
+    r"""Like :class:`~bayesvm.linalg.support_factor.SupportFactor`, for curvatures of either sign."""
 
-    Attributes
-    ----------
-    support : array of int
-        Row numbers of M, the rows with :math:`W_i \ne 0`, increasing.
-    curvature : array
-        :math:`W_M`.
-    positive : SupportFactor
-        Factor for :math:`\max(W_M, 0)`.
-    U : array, shape (m, number of negative curvatures)
-        What lowers R.
-    log_det_negative : float
-        :math:`\ln |C|`.
-    """
-
-    support: Indices
-    curvature: Vector
-    positive: SupportFactor
-    U: Matrix
-    log_det_negative: float
+    support: Indices  #: Row numbers of M, the rows with :math:`W_i \ne 0`, increasing.
+    curvature: Vector  #: :math:`W_M`.
+    positive: SupportFactor  #: Factor for :math:`\max(W_M, 0)`.
+    U: Matrix  #: What lowers R; shape (m, number of negative curvatures).
+    log_det_negative: float  #: :math:`\ln |C|`.
 
     @classmethod
     def of(cls, K: Matrix, W: Vector) -> SignedFactor:
@@ -85,11 +72,24 @@ class SignedFactor:
         lowered = self.U.T @ K_support
         return np.asarray(self.positive.explained(K_support) - np.einsum("ij,ij->j", lowered, lowered))
 
+    def inverse(self) -> tuple[Matrix, Vector]:
+        r"""Return :math:`R` and the diagonal of :math:`B^{-1}` of the factor on P."""
+        R, diagonal = self.positive.inverse()
+        R -= (self.U @ self.U.T).T  # symmetric; R is in Fortran order
+        return R, diagonal
+
     def matrix(self) -> Matrix:
         """Return R."""
-        R, _ = self.positive.inverse()
-        R -= self.U @ self.U.T
-        return R
+        return self.inverse()[0]
+
+    def marginals(self, K: Matrix, inverse_diagonal: Vector | None = None) -> tuple[Vector, Vector]:
+        """Return the posterior variances v of all points, and 1 - v W; ``inverse_diagonal`` is that of ``inverse``."""
+        var, rest = self.positive.marginals(K, inverse_diagonal)
+        raised = (K if self.support.size == len(K) else K[:, self.support]) @ self.U  # V = V_P + (K U) (K U)'
+        change = np.einsum("ij,ij->i", raised, raised)
+        W = np.zeros(var.size)
+        W[self.support] = self.curvature
+        return at_least_floor(var + change, K), np.where(W > 0.0, rest, 1.0 - W * var) - W * change
 
 
 __all__ = ["SignedFactor"]

@@ -1,7 +1,7 @@
-r"""The one factor that inference needs: :math:`B = I + W_M^{1/2} K_{MM} W_M^{1/2}` on the support :math:`M = \{i: W_i > 0\}`.
+r"""The factor that inference needs, of :math:`B = I + W_M^{1/2} K_{MM} W_M^{1/2}` on the support, :math:`W_i > 0`.
 
-With W the curvature of the loss, zero for every point outside M, the posterior covariance :math:`(K^{-1} + W)^{-1}` and all
-solves with :math:`I + K W` go through the small matrix
+With W the curvature of the loss, zero for every point outside M, the posterior covariance :math:`(K^{-1} + W)^{-1}` and
+all solves with :math:`I + K W` go through the small matrix
 
 .. math:: R = W_M^{1/2} B^{-1} W_M^{1/2} = (K_{MM} + W_M^{-1})^{-1},
 
@@ -14,7 +14,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm._core import scaled_block
+from bayesvm._core.gram import scaled_block
 from bayesvm.linalg.cholesky import Cholesky, cholesky
 from bayesvm.typing import Indices, Matrix, Vector
 
@@ -85,8 +85,8 @@ class SupportFactor:
     def variances(self, K: Matrix, inverse_diagonal: Vector) -> Vector:
         r"""Return the posterior variances :math:`[(K^{-1} + W)^{-1}]_{mm}` on the support.
 
-        :math:`(1 - (B^{-1})_{mm}) / W_m` where that loses no digits, :math:`K_{mm} - k_m^\top R k_m` for the points with
-        :math:`W_m K_{mm}` below ``SMALL``.
+        :math:`(1 - (B^{-1})_{mm}) / W_m` where that loses no digits, :math:`K_{mm} - k_m^\top R k_m` for the points
+        with :math:`W_m K_{mm}` below ``SMALL``.
         """
         prior = np.diagonal(K)[self.support]
         W = self.root**2
@@ -97,8 +97,29 @@ class SupportFactor:
             var[small] = prior[small] - self.explained(K[np.ix_(self.support, rows)])
         return np.maximum(var, 0.0)
 
+    def marginals(self, K: Matrix, inverse_diagonal: Vector | None = None) -> tuple[Vector, Vector]:
+        r"""Return the posterior variances v of all points, and 1 - v W, which is :math:`(B^{-1})_{ii}` on the support.
+
+        ``inverse_diagonal`` is the diagonal of :math:`B^{-1}`, computed if it is not given.
+        """
+        M = self.support
+        diagonal = self.B.inverse_diagonal() if inverse_diagonal is None else inverse_diagonal
+        var, rest = np.diagonal(K).copy(), np.ones(K.shape[0])
+        var[M], rest[M] = self.variances(K, diagonal), diagonal
+        if M.size < var.size:
+            others = np.setdiff1d(np.arange(var.size), M, assume_unique=True)
+            var[others] -= self.explained(K[np.ix_(M, others)])
+        return at_least_floor(var, K), rest
+
+
+def at_least_floor(var: Vector, K: Matrix) -> Vector:
+    """Return posterior variances that are at least a tiny share of the largest prior variance."""
+    return np.maximum(var, FLOOR * float(np.max(np.diagonal(K))))
+
 
 #: Below this value of W_m K_mm the variance is computed without a division by W_m.
 SMALL = 1e-4
+#: Least posterior variance, relative to the largest prior variance.
+FLOOR = 1e-15
 
 __all__ = ["SupportFactor"]

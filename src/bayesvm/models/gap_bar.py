@@ -7,7 +7,7 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from bayesvm.solvers.working_set import Tick
+from bayesvm.solvers.working_set import WorkingSetProgress
 
 
 class GapBar:
@@ -39,7 +39,7 @@ class GapBar:
     ) -> None:
         self._bar.close()
 
-    def __call__(self, run: int, tick: Tick, *, done: bool) -> None:
+    def __call__(self, run: int, tick: WorkingSetProgress, *, done: bool) -> None:
         """Show where a run is."""
         with self._lock:
             gap = max(tick.gap, tick.tol)

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from bayesvm._core import _smo
+from bayesvm._core import working_set as _smo
 from bayesvm.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.typing import Indices, Matrix

@@ -23,7 +23,7 @@ from bayesvm.hyper.hinge_evidence import (
 )
 from bayesvm.inference.hinge import (
     Annealing,
-    CoupledHinge,
+    HingeExactOrEP,
     Normalizer,
     NormalizerEstimate,
     PosteriorDraws,
@@ -299,7 +299,7 @@ def remarks(model: HingeModel, estimate: NormalizerEstimate | None, *, learnt: b
             f"C = {C:.3g} is below ln 2: decisions are then more, not less, likely inside the gap |f| < 1, and the model "
             "makes little sense (Sollich1999, footnote 2)"
         )
-    if isinstance(objective.inference, CoupledHinge) and "loss" in model.evidence.terms:
+    if isinstance(objective.inference, HingeExactOrEP) and "loss" in model.evidence.terms:
         found.append(
             "sample weights differ by so many orders of magnitude that expectation propagation does not settle: the "
             "coarse estimate of Sollich1999 (8) took its place"

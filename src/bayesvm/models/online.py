@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.inference.online import Online, OnlineState
+from bayesvm.inference.online import OnlineState, OnlineUpdate
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
@@ -24,7 +24,7 @@ class OnlineModel:
     ----------
     kernel, likelihood : Kernel, Likelihood
         The model; the kernel acts on standardised inputs.
-    options : Online
+    options : OnlineUpdate
         How samples are taken in.
     state : OnlineState
         What was learnt.
@@ -34,12 +34,12 @@ class OnlineModel:
 
     kernel: Kernel
     likelihood: Likelihood
-    options: Online
+    options: OnlineUpdate
     state: OnlineState
     basis: Matrix
 
     @classmethod
-    def prior(cls, kernel: Kernel, likelihood: Likelihood, options: Online, n_features: int) -> OnlineModel:
+    def prior(cls, kernel: Kernel, likelihood: Likelihood, options: OnlineUpdate, n_features: int) -> OnlineModel:
         """Return the process before any sample."""
         return cls(kernel, likelihood, options, options.empty(), np.empty((0, n_features)))
 

@@ -11,7 +11,7 @@ import numpy as np
 from bayesvm.hyper import Maximizer, Maximum
 from bayesvm.hyper.rvm import RelevanceObjective
 from bayesvm.inference.base import Evidence
-from bayesvm.inference.rvm import SequentialRelevance
+from bayesvm.inference.rvm import SequentialRVM
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.scale import Scale
@@ -157,7 +157,7 @@ class RelevanceVectors(ModelSpec):
     def objective(self, kernel: Kernel, data: TrainingData) -> RelevanceObjective:
         """Return the evidence as a function of the kernel's parameters."""
         likelihood = self.likelihood if data.weights is None else Weighted(self.likelihood, data.weights)
-        search = SequentialRelevance(max_iter=self.max_vectors)
+        search = SequentialRVM(max_iter=self.max_vectors)
         distinct = _distinct_rows(data.X)
         return RelevanceObjective(
             kernel, likelihood, search, data.X, data.targets, self.fit_intercept, distinct, self.hyperprior

@@ -11,13 +11,13 @@ from typing import Protocol
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bayesvm._core import _smo
+from bayesvm._core import working_set as _smo
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.models.gaussian_process import blocks
 from bayesvm.models.gram_columns import columns_of
-from bayesvm.solvers.working_set import DualResult, Run, Tick, WorkingSet
+from bayesvm.solvers.working_set import DualResult, WorkingSet, WorkingSetProgress, WorkingSetRun
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: With no tolerance given: the gap asked for up to, and beyond, this number of rows.
@@ -35,7 +35,7 @@ class DualProblem:
 class ReportGap(Protocol):
     """Is told how far the gap of one of several problems has come down."""
 
-    def __call__(self, problem: int, tick: Tick, *, done: bool) -> None:
+    def __call__(self, problem: int, tick: WorkingSetProgress, *, done: bool) -> None:
         """Show it."""
 
 
@@ -144,7 +144,7 @@ def solve_duals(
         limited = dataclasses.replace(solver, max_iter=options.max_sweeps * problems[k].rows.size)
         run = limited.start(source.columns(k), problems[k].dual, equality=True, start=starts[k])
         try:
-            return _finish(run, stop, lambda done: report(k, run.tick(), done=done))
+            return _finish(run, stop, lambda done: report(k, run.progress(), done=done))
         finally:
             reached[k] = run.alpha
 
@@ -194,7 +194,7 @@ class _Columns:
         return columns_of(self._kernel, self._X.take(rows))
 
 
-def _finish(run: Run, stop: threading.Event, report: Callable[[bool], None]) -> DualResult:
+def _finish(run: WorkingSetRun, stop: threading.Event, report: Callable[[bool], None]) -> DualResult:
     """Advance a run to its end, or until another thread says stop."""
     while not run.advance():
         report(False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm._core import _smo
+from bayesvm._core import working_set as _smo
 from bayesvm.inference import Variational
 from bayesvm.inference.variational import SAME
 from bayesvm.kernels.base import Kernel

@@ -55,6 +55,17 @@ RENAMED: Mapping[str, str] = {
     "hyper.NormalizedObjective": "hyper.HingeObjective",
     "hyper.ScaledObjective": "hyper.FixedProductObjective",
     "hyper.SharedObjective": "hyper.EvidenceObjective",
+    "inference.Anchors": "inference.GroupCentres",
+    "inference.Annealed": "inference.AnnealedEstimate",
+    "inference.CoupledHinge": "inference.HingeExactOrEP",
+    "inference.Gaussian": "inference.VariationalGaussian",
+    "inference.Guide": "inference.Proposal",
+    "inference.Online": "inference.OnlineUpdate",
+    "inference.PatternMoments": "inference.HingeMoments",
+    "inference.Relevance": "inference.RVMResult",
+    "inference.RelevanceStart": "inference.RVMStart",
+    "inference.SequentialRelevance": "inference.SequentialRVM",
+    "inference.State": "inference.RVMState",
 }
 
 #: Classes of older releases that nothing needs any more: where a file has such an object, None is read.

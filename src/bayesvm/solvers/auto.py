@@ -1,16 +1,15 @@
 r"""Newton's method or the working set, whichever suits the problem.
 
-Measured on one core with a Gaussian plus a constant kernel in five dimensions (cold start, residual 1e-8), seconds of Newton
-and of the working set:
+Measured on one core with a Gaussian plus a constant kernel in five dimensions (cold start, residual 1e-8), seconds of
+Newton and of the working set:
 
 =======================  ============  ============  ============
 loss                     n = 1000      n = 2000      n = 4000
 =======================  ============  ============  ============
-trigonometric            0.07, 0.05    0.32, 0.20    2.7, 0.7
-narrow soft insensitive  0.13, 1.0     0.44, 3.8     2.0, 14
+trigonometric 0.07, 0.05 0.32, 0.20 2.7, 0.7 narrow soft insensitive 0.13, 1.0 0.44, 3.8 2.0, 14
 =======================  ============  ============  ============
 
-From a good warm start Newton needs one or two steps and wins throughout.
+From a good warm start Newton needs one or two steps and is the faster one throughout.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ LARGE = 1000
 
 @dataclasses.dataclass(frozen=True)
 class Auto(Solver):
-    """Chooses between :class:`Newton` and :class:`SMO` for every problem, and says which in a log record and in the result.
+    """Chooses between :class:`Newton` and :class:`SMO` for every problem; a log record and the result say which.
 
-    Newton cannot treat kinks, and it factors a matrix of the size of the support: it is left out if that is expected to exceed
-    ``memory``. The working set needs a known dual; it is taken from a cold start of at least a thousand samples with a loss
-    of the margin. In all other cases Newton is the faster one.
+    Newton cannot treat kinks, and it factors a matrix of the size of the support: it is left out if that is expected to
+    exceed ``memory``. The working set needs a known dual; it is taken from a cold start of at least a thousand samples
+    with a loss of the margin. In all other cases Newton is the faster one.
 
     Parameters
     ----------

@@ -4,8 +4,9 @@ A solver finds the mode of the posterior of the latent values for a given Gram m
 
 .. math:: \min_f \; S(f) = \tfrac12 f^\top K^{-1} f + \sum_i \ell(y_i, f_i),
 
-written with :math:`f = K \alpha`, so that :math:`K^{-1}` is never formed. At the mode :math:`\alpha_i = -\ell'(y_i, f_i)`
-(Chu2003 (15), Thesis (4.26)). Its fields are options only; what it found, and how well, is in the :class:`MAPResult`.
+written with :math:`f = K \alpha`, so that :math:`K^{-1}` is never formed. At the mode
+:math:`\alpha_i = -\ell'(y_i, f_i)` (Chu2003 (15), Thesis (4.26)). Its fields are options only; what it found, and how
+well, is in the :class:`MAPResult`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bayesvm.typing import Matrix, Vector
 
 
 class Status(enum.Enum):
-    """How a solver stopped; the value is the message for people."""
+    """How a solver stopped; the value is the message."""
 
     CONVERGED = "converged: the optimality conditions hold to the tolerance"
     STALLED = "stalled: rounding errors prevent a further decrease of the objective"
@@ -44,7 +45,7 @@ class MAPResult:
     Attributes
     ----------
     alpha : array, shape (n,)
-        Coefficients, :math:`f = K \alpha`; exactly zero for points that do not carry the solution.
+        Coefficients, :math:`f = K \alpha`; exactly zero for points that are not support vectors.
     f : array, shape (n,)
         Latent values at the mode.
     objective : float
@@ -52,8 +53,8 @@ class MAPResult:
     derivatives : Derivatives
         Loss and derivatives at ``f``.
     kkt : float
-        :math:`\max_i |\alpha_i + \ell'_i| / \max(1, \max_i |\ell'_i|)`, the relative violation of the optimality conditions,
-        measured before ``alpha`` was set to :math:`-\ell'`.
+        :math:`\max_i |\alpha_i + \ell'_i| / \max(1, \max_i |\ell'_i|)`, the relative violation of the optimality
+        conditions, measured before ``alpha`` was set to :math:`-\ell'`.
     n_iter : int
         Factorisations, or steps of a working set, that were needed.
     status : Status

@@ -4,16 +4,16 @@ With the residual :math:`r = \alpha + \ell'(f)`, :math:`f = K \alpha`, the Newto
 
 .. math:: \Delta\alpha = -(I + W K)^{-1} r = -(r - R K r), \qquad W = \ell''(f), \quad R = (K + W^{-1})^{-1},
 
-where R lives on the points with curvature (:class:`~bayesvm.linalg.support_factor.SupportFactor`). A line search on the convex
-:math:`S(f)` makes it global; a step to an infinite loss is rejected like any other step that does not decrease S.
+where R is defined on the points with curvature (:class:`~bayesvm.linalg.support_factor.SupportFactor`). A line search
+on the convex :math:`S(f)` makes it global; a step to an infinite loss is rejected like any other that does not lower S.
 
 Three things keep the number of factorisations small.
 
 * A warm start is a vector of latent values f, not of coefficients. The first step,
-  :math:`\alpha = (I + W K)^{-1} (W f - \ell'(f))`, needs no :math:`f = K \alpha`; when the Gram matrix has changed since f was
-  found, this is the first-order prediction of the new mode along the change.
+  :math:`\alpha = (I + W K)^{-1} (W f - \ell'(f))`, needs no :math:`f = K \alpha`; when the Gram matrix has changed
+  since f was found, this is the first-order prediction of the new mode along the change.
 * Once a full step was taken and the residual is small, further steps use the same factor (chord steps: two
-  matrix-vector products) as long as each divides the residual by ten or more.
+  matrix-vector products) as long as each divides the residual by five or more (``CHORD_GAIN``).
 * The products with K touch only the rows whose coefficient changes.
 """
 
@@ -24,7 +24,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayesvm._core import rows_times
+from bayesvm._core.gram import rows_times
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import SupportFactor
 from bayesvm.solvers.base import MAPResult, Solver, Status
@@ -133,9 +133,9 @@ def _line_search(
 ) -> tuple[_Point | None, bool]:
     """Return a lower point along the direction (None if there is none) and whether it is the full step.
 
-    The full step is taken if it lowers S enough. Otherwise the minimum of S along the direction, a convex function of one
-    number, is bracketed by the sign of its slope, first by factors of ten: with a large Gram matrix and a loss that is
-    straight almost everywhere the full step can be too long by many orders of magnitude. Costs no product with K.
+    The full step is taken if it lowers S enough. Otherwise the minimum of S along the direction, a convex function of
+    one number, is bracketed by the sign of its slope, first by factors of ten: with a large Gram matrix and a loss that
+    is straight almost everywhere the full step can be too long by many orders of magnitude. Costs no product with K.
     """
     Kd = times(K, direction)
     slope = float(point.residual @ Kd)  # dS/dt at t = 0

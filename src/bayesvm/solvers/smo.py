@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayesvm._core import _smo
+from bayesvm._core import working_set as native
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.likelihoods.dual import Dual
@@ -28,8 +28,8 @@ class SMO(Solver):
     Parameters
     ----------
     tol : float
-        Relative KKT residual at which the mode counts as found, as for ``Newton``; for a loss with kinks the gap of the dual
-        problem, relative to the largest target.
+        Relative KKT residual at which the mode counts as found, as for ``Newton``; for a loss with kinks the gap of the
+        dual problem, relative to the largest target.
     max_iter : int
         Largest number of steps of two variables.
     cache_bytes : int
@@ -37,9 +37,10 @@ class SMO(Solver):
 
     Notes
     -----
-    The residual :math:`\alpha_i + \ell'_i(f_i)` of a loss with continuous slope is at most the gap times the curvature of the
-    loss. The gap is lowered until the residual is small enough; where rounding forbids it, the status says so. For smooth
-    losses ``alpha`` is :math:`-\ell'(f)`; for losses with kinks it is the solution of the dual, which names the subgradient.
+    The residual :math:`\alpha_i + \ell'_i(f_i)` of a loss with continuous slope is at most the gap times the curvature
+    of the loss. The gap is lowered until the residual is small enough; where rounding forbids it, the status says so.
+    For smooth losses ``alpha`` is :math:`-\ell'(f)`; for losses with kinks it is the solution of the dual, which names
+    the subgradient.
     """
 
     needs_smoothness: ClassVar[int] = 0
@@ -54,8 +55,8 @@ class SMO(Solver):
         super().check(likelihood)
         if likelihood.plain.dual(np.ones(1)) is None:
             raise IncompatibleError(
-                f"SMO cannot treat {type(likelihood.plain).__name__}: its dual problem is not one that a working-set step "
-                "can solve; use the Newton solver"
+                f"SMO cannot treat {type(likelihood.plain).__name__}: its dual problem is not one that a working-set "
+                "step can solve; use the Newton solver"
             )
 
     def solve(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> MAPResult:
@@ -66,7 +67,7 @@ class SMO(Solver):
         smooth = likelihood.traits.smoothness >= 1
         scale = max(1.0, float(np.max(np.abs(y)))) if not smooth else 1.0
         begin = None if warm_start is None else _feasible(dual, likelihood.derivatives(y, warm_start))
-        columns = _smo.DenseColumns(np.ascontiguousarray(K))
+        columns = native.DenseColumns(np.ascontiguousarray(K))
         gap = self.tol * scale if not smooth else max(1e-3, self.tol)
         options = WorkingSet(tol=gap, max_iter=self.max_iter, cache_bytes=self.cache_bytes)
         run = options.start(columns, dual, equality=False, start=begin)

@@ -2,13 +2,13 @@ r"""The dual problem of a support vector machine, solved by a working-set method
 
 .. math:: \min_a \; \tfrac12 a^\top K a + \sum_i h_i(a_i), \quad l_i \le a_i \le u_i, \quad \Bigl[\sum_i a_i = 0\Bigr]
 
-with the :math:`h_i` of a :class:`~bayesvm.likelihoods.dual.Dual`. The equality constraint belongs to machines with a bias
-:math:`f = K a + b`; the Gaussian process machines have none. With :math:`D^\pm = K a + h'(a^\pm)` a point is optimal if
-:math:`\max_i D_i^- \le \min_i D_i^+` (Thesis (C.7), (C.18)), or without the constraint :math:`D_i^- \le 0 \le D_i^+` for
-every i (Thesis (4.33), (5.31)). The *gap* by which this fails is what ``tol`` bounds.
+with the :math:`h_i` of a :class:`~bayesvm.likelihoods.dual.Dual`. The equality constraint belongs to machines with a
+bias :math:`f = K a + b`; the Gaussian process machines have none. With :math:`D^\pm = K a + h'(a^\pm)` a point is
+optimal if :math:`\max_i D_i^- \le \min_i D_i^+` (Thesis (C.7), (C.18)), or without the constraint
+:math:`D_i^- \le 0 \le D_i^+` for every i (Thesis (4.33), (5.31)). The *gap* by which this fails is what ``tol`` bounds.
 
-The work is native (``_core._smo``); it is done in slices of a fraction of a second, between which Python runs: signals are
-served, progress is reported, other threads can ask it to stop.
+The work is native (:mod:`bayesvm._core.working_set`); it is done in slices of a fraction of a second, between which
+Python runs: signals are served, progress is reported, other threads can ask it to stop.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bayesvm._core import _smo
+from bayesvm._core import working_set as native
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Vector
 
-#: Seconds between two looks at the world outside.
+#: Seconds of native work between two returns to Python.
 SLICE = 0.1
 
 _STATUS = {1: Status.CONVERGED, 2: Status.STALLED, 3: Status.MAX_ITER}
@@ -31,33 +31,16 @@ _STATUS = {1: Status.CONVERGED, 2: Status.STALLED, 3: Status.MAX_ITER}
 
 @dataclasses.dataclass(frozen=True)
 class DualResult:
-    r"""A solution of the dual problem.
+    r"""A solution of the dual problem."""
 
-    Attributes
-    ----------
-    alpha : array, shape (n,)
-        Coefficients :math:`a`; exactly zero for samples that do not carry the solution.
-    f : array, shape (n,)
-        :math:`K a`.
-    multiplier : (float, float)
-        :math:`\max_i D_i^-` and :math:`\min_i D_i^+`: the multiplier of the constraint lies between them at the optimum.
-    gap : float
-        Violation of the optimality conditions.
-    objective : float
-        Value of the dual objective.
-    n_iter : int
-        Steps, each of one or two variables.
-    status : Status
-        How the solver stopped.
-    """
-
-    alpha: Vector
-    f: Vector
+    alpha: Vector  #: Coefficients :math:`a`; exactly zero for samples that are not support vectors; shape (n,).
+    f: Vector  #: :math:`K a`; shape (n,).
+    #: :math:`\max_i D_i^-` and :math:`\min_i D_i^+`: the multiplier of the constraint lies between them at the optimum.
     multiplier: tuple[float, float]
-    gap: float
-    objective: float
-    n_iter: int
-    status: Status
+    gap: float  #: Violation of the optimality conditions.
+    objective: float  #: Value of the dual objective.
+    n_iter: int  #: Steps, each of one or two variables.
+    status: Status  #: How the solver stopped.
 
     @property
     def bias(self) -> float:
@@ -67,7 +50,7 @@ class DualResult:
 
 
 @dataclasses.dataclass(frozen=True)
-class Tick:
+class WorkingSetProgress:
     """Where a run is: gap, gap asked for, steps so far, variables that are not set aside."""
 
     gap: float
@@ -76,14 +59,14 @@ class Tick:
     active: int
 
 
-class Run:
+class WorkingSetRun:
     """A dual problem on its way to the optimum.
 
     It can be stopped at any time (an exception of the caller, KeyboardInterrupt) and be continued by :meth:`advance`;
     ``alpha`` is a feasible point throughout.
     """
 
-    def __init__(self, solver: _smo.Solver, tol: float) -> None:
+    def __init__(self, solver: native.Solver, tol: float) -> None:
         self._solver = solver
         self._code = 0
         self.tol = tol
@@ -98,9 +81,9 @@ class Run:
         """The coefficients so far."""
         return self._solver.alpha
 
-    def tick(self) -> Tick:
+    def progress(self) -> WorkingSetProgress:
         """Return where the run is."""
-        return Tick(self._solver.gap, self.tol, self._solver.iterations, self._solver.active)
+        return WorkingSetProgress(self._solver.gap, self.tol, self._solver.iterations, self._solver.active)
 
     def advance(self, seconds: float = SLICE) -> bool:
         """Work for about the given time; return whether the solver has stopped."""
@@ -115,11 +98,11 @@ class Run:
         if self._code == 1:
             self._code = 0
 
-    def finish(self, callback: Callable[[Tick], None] | None = None) -> DualResult:
+    def finish(self, callback: Callable[[WorkingSetProgress], None] | None = None) -> DualResult:
         """Advance to the end, with a call of ``callback`` after every slice, and return the result."""
         while not self.advance():
             if callback is not None:
-                callback(self.tick())
+                callback(self.progress())
         return self.result()
 
     def result(self) -> DualResult:
@@ -149,17 +132,19 @@ class WorkingSet:
     cache_bytes: int = 500 * 2**20
     shrink: bool = True
 
-    def start(self, columns: _smo.Columns, dual: Dual, *, equality: bool, start: Vector | None = None) -> Run:
+    def start(
+        self, columns: native.Columns, dual: Dual, *, equality: bool, start: Vector | None = None
+    ) -> WorkingSetRun:
         """Return a run from the feasible point ``start`` (zero if None)."""
         begin = np.zeros_like(dual.target) if start is None else np.clip(start, dual.lower, dual.upper)
         target, kink, bend, weight, lower, upper = (
             np.ascontiguousarray(getattr(dual, f.name), dtype=float) for f in dataclasses.fields(dual)
         )
-        solver = _smo.Solver(
+        solver = native.Solver(
             columns, target, kink, bend, weight, lower, upper, begin,
             equality=equality, shrink=self.shrink, tol=self.tol, max_iter=self.max_iter, cache_bytes=self.cache_bytes,
         )  # fmt: skip
-        return Run(solver, self.tol)
+        return WorkingSetRun(solver, self.tol)
 
 
-__all__ = ["DualResult", "Run", "Tick", "WorkingSet"]
+__all__ = ["DualResult", "WorkingSet", "WorkingSetProgress", "WorkingSetRun"]

@@ -1,7 +1,7 @@
 """The support vector machine as a probability model (Sollich1999): mode, evidence, normaliser, draws."""
 
-from bayesvm.inference.hinge.annealed import Annealed, Annealing, annealed_evidence
-from bayesvm.inference.hinge.ep_or_exact import CoupledHinge
+from bayesvm.inference.hinge.annealed import AnnealedEstimate, Annealing, annealed_evidence
+from bayesvm.inference.hinge.ep_or_exact import HingeExactOrEP
 from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
 from bayesvm.inference.hinge.naive_evidence import NaiveHinge
 from bayesvm.inference.hinge.normalizer import (
@@ -15,9 +15,9 @@ from bayesvm.inference.hinge.normalizer import (
 from bayesvm.inference.hinge.sampling import PosteriorDraws, SliceSampling
 
 __all__ = [
-    "Annealed",
+    "AnnealedEstimate",
     "Annealing",
-    "CoupledHinge",
+    "HingeExactOrEP",
     "HingeMode",
     "NaiveHinge",
     "Normalizer",

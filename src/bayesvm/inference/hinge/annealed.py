@@ -1,10 +1,10 @@
 r"""Annealed importance sampling (Neal2001): integrals over a Gaussian prior, with error bars.
 
 To find :math:`Z = \int \mathcal N(f; 0, K)\, e^{h(f)}\, df`, draws of the prior are led through the targets
-:math:`\mathcal N(0, K)\, e^{t_k h}`, :math:`0 = t_0 < \dots < t_T = 1`, by elliptical slice sampling. The weight of a path,
-:math:`\ln w = \sum_k (t_k - t_{k-1})\, h(f_{k-1})`, has :math:`\langle w \rangle = Z` exactly, whatever the number of temperatures; the
-paths are independent unless they are resampled, so the scatter of their weights is an honest error. With T = 1 this is plain
-averaging over the prior. At the end the weighted states are a sample of the target.
+:math:`\mathcal N(0, K)\, e^{t_k h}`, :math:`0 = t_0 < \dots < t_T = 1`, by elliptical slice sampling. The weight of a
+path, :math:`\ln w = \sum_k (t_k - t_{k-1})\, h(f_{k-1})`, has :math:`\langle w \rangle = Z` exactly, whatever the
+number of temperatures; the paths are independent unless they are resampled, so the scatter of their weights tells the
+error. With T = 1 this is plain averaging over the prior. At the end the weighted states are a sample of the target.
 """
 
 from __future__ import annotations
@@ -22,33 +22,19 @@ from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import cholesky
 from bayesvm.typing import Indices, Matrix, Vector
 
-#: Added to the diagonal of a Gram matrix from which is drawn, relative to its mean: always the same, so that draws stay smooth in K.
+#: Added to the diagonal of a Gram matrix before drawing, relative to its mean; always, so that draws are smooth in K.
 NUGGET = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
-class Annealed:
-    r"""Result of annealed importance sampling.
+class AnnealedEstimate:
+    r"""Result of annealed importance sampling."""
 
-    Attributes
-    ----------
-    log_mean : float
-        Estimate of :math:`\ln Z`.
-    error : float
-        Its standard error.
-    ess : float
-        Effective number of paths, :math:`(\sum w)^2 / \sum w^2`, since the last resampling.
-    f : array, shape (n, s)
-        Final states.
-    weights : array, shape (s,)
-        Their weights, summing to one.
-    """
-
-    log_mean: float
-    error: float
-    ess: float
-    f: Matrix
-    weights: Vector
+    log_mean: float  #: Estimate of :math:`\ln Z`.
+    error: float  #: Its standard error.
+    ess: float  #: Effective number of paths, :math:`(\sum w)^2 / \sum w^2`, since the last resampling.
+    f: Matrix  #: Final states; shape (n, s).
+    weights: Vector  #: Their weights, summing to one; shape (s,).
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,9 +52,9 @@ class Annealing:
     power : float
         Temperatures are :math:`(k/T)^{\text{power}}`: close to the prior, where h varies most, they are dense.
     resample : float
-        Paths are resampled when their effective number falls below this share (0.0: never). The estimate stays unbiased and
-        becomes far less scattered where h is large, but paths are then no longer independent and the error is a sum
-        over the stages that takes the moves for perfect.
+        Paths are resampled when their effective number falls below this share (0.0: never). The estimate stays unbiased
+        and scatters far less where h is large, but the paths are then no longer independent, and the stated error, a
+        sum over the stages, assumes perfect moves.
     """
 
     paths: int = 1000
@@ -77,12 +63,14 @@ class Annealing:
     power: float = 2.0
     resample: float = 0.0
 
-    def run(self, L: Matrix, log_factor: LogFactor, rng: np.random.Generator) -> Annealed:
+    def run(self, L: Matrix, log_factor: LogFactor, rng: np.random.Generator) -> AnnealedEstimate:
         """Sample; ``L`` is the lower factor of the prior covariance. Streams of random numbers do not depend on L."""
         return self.run_groups(L, log_factor, rng, 1)[0]
 
-    def run_groups(self, L: Matrix, log_factor: LogFactor, rng: np.random.Generator, groups: int) -> list[Annealed]:
-        """Sample in independent groups of equal size that share the paths; they move at the same time, which saves time."""
+    def run_groups(
+        self, L: Matrix, log_factor: LogFactor, rng: np.random.Generator, groups: int
+    ) -> list[AnnealedEstimate]:
+        """Sample in independent groups of equal size that share the paths and move at the same time."""
         n, s = L.shape[0], self.paths // groups
         columns = np.arange(groups * s).reshape(groups, s)
         first, *streams = rng.spawn(self.temperatures)
@@ -109,7 +97,7 @@ class Annealing:
         value = log_mean + total - np.log(s)
         weights = np.exp(log_w - total[:, None])
         return [
-            Annealed(float(value[i]), float(error[i]), float(ess[i]), f[:, columns[i]], weights[i])
+            AnnealedEstimate(float(value[i]), float(error[i]), float(ess[i]), f[:, columns[i]], weights[i])
             for i in range(groups)
         ]
 
@@ -127,19 +115,19 @@ def systematic(log_w: Vector, uniform: float) -> Indices:
     return np.minimum(np.searchsorted(edges, (np.arange(w.size) + uniform) / w.size), w.size - 1)
 
 
-def combined(parts: Sequence[Annealed]) -> Annealed:
-    """Return the mean of runs for different parts of an integral, which have equal shares; errors are added as squares."""
+def combined(parts: Sequence[AnnealedEstimate]) -> AnnealedEstimate:
+    """Return the mean of runs for different parts of an integral with equal shares; errors add as squares."""
     values = np.array([p.log_mean for p in parts])
     total = float(logsumexp(values))
     share = np.exp(values - total)
     error = float(np.sqrt(np.sum((share * np.array([p.error for p in parts])) ** 2)))
     weights = np.concatenate([c * p.weights for c, p in zip(share, parts)])
     f = np.concatenate([p.f for p in parts], axis=1)
-    return Annealed(total - np.log(values.size), error, 1.0 / float(weights @ weights), f, weights)
+    return AnnealedEstimate(total - np.log(values.size), error, 1.0 / float(weights @ weights), f, weights)
 
 
-def pooled(groups: Sequence[Annealed]) -> Annealed:
-    """Return the mean of independent runs of equal size; its error is the larger of what they state and how they scatter."""
+def pooled(groups: Sequence[AnnealedEstimate]) -> AnnealedEstimate:
+    """Return the mean of independent runs of equal size; its error is the larger of the stated one and the scatter."""
     mean = combined(groups)
     scatter = float(scatter_of_logs(np.array([[g.log_mean] for g in groups]))[0])
     return dataclasses.replace(mean, error=max(scatter, mean.error))
@@ -148,8 +136,8 @@ def pooled(groups: Sequence[Annealed]) -> Annealed:
 def scatter_of_logs(values: Matrix) -> Vector:
     """Return the standard error of the logarithm of a mean, from the logarithms of independent runs (rows).
 
-    The relative error of the mean is at most 1, reached when one run has all the weight; runs that differ by many nats know the
-    logarithm far less well than that, and the standard error of the mean of the logarithms says so.
+    The relative error of the mean is at most 1, reached when one run has all the weight; runs that differ by many nats
+    know the logarithm far less well than that, and the standard error of the mean of the logarithms says so.
     """
     runs = values.shape[0]
     share = np.exp(values - logsumexp(values, axis=0))
@@ -178,8 +166,8 @@ def hinge_factor(y: Vector, bound: Vector) -> LogFactor:
 
 def annealed_evidence(
     K: Matrix, y: Vector, likelihood: Likelihood, options: Annealing, rng: np.random.Generator
-) -> Annealed:
-    r"""Return the naive evidence :math:`\ln Q(D)` of Sollich1999 (7), :math:`\kappa` included, with its standard error."""
+) -> AnnealedEstimate:
+    r"""Return the naive evidence :math:`\ln Q(D)` of Sollich1999 (7), :math:`\kappa` included, and its error."""
     C, bound = hinge_bounds(y, likelihood)
     L = cholesky(with_nugget(K), jitter=True, what="the Gram matrix").lower()
     result = options.run(L, hinge_factor(y, bound), rng)
@@ -188,7 +176,7 @@ def annealed_evidence(
 
 __all__ = [
     "NUGGET",
-    "Annealed",
+    "AnnealedEstimate",
     "Annealing",
     "annealed_evidence",
     "combined",

@@ -1,8 +1,8 @@
 r"""Elliptical slice sampling (Murray2010), many chains at a time.
 
-The target is a Gaussian :math:`\mathcal N(m, V)` times :math:`e^{h(f)}`. With a draw g of :math:`\mathcal N(0, V)`, the points
-:math:`m + (f - m)\cos\varphi + g \sin\varphi` have the right Gaussian density for every angle; an angle is found on a shrinking
-bracket such that h exceeds a random level below its present value. Nothing is tuned and every step is accepted.
+The target is a Gaussian :math:`\mathcal N(m, V)` times :math:`e^{h(f)}`. With a draw g of :math:`\mathcal N(0, V)`, the
+points :math:`m + (f - m)\cos\varphi + g \sin\varphi` have the right Gaussian density for every angle; an angle is found
+on a shrinking bracket such that h exceeds a random level below its present value. There is nothing to tune.
 """
 
 from __future__ import annotations
@@ -40,10 +40,7 @@ def elliptical_step(
     rng : numpy Generator
         Source of levels and angles.
 
-    Returns
-    -------
-    f, value : arrays
-        New states and their factors.
+    Returns the new states and their factors.
     """
     s = f.shape[1]
     level = power * value - rng.standard_exponential(s)
@@ -57,9 +54,7 @@ def elliptical_step(
         good = power * trial_value > level[waiting]
         taken = waiting[good]
         new[:, taken], new_value[taken] = trial[:, good], trial_value[good]
-        uniform = np.asarray(
-            rng.uniform(size=s)
-        )  # as many as there are chains, so that one chain's draws do not depend on another's
+        uniform = np.asarray(rng.uniform(size=s))  # one per chain: its draws do not depend on other chains
         waiting = waiting[~good]
         if waiting.size == 0:
             break

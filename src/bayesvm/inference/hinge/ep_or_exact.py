@@ -1,20 +1,21 @@
 r"""Better estimates of the naive evidence: marginal points integrated exactly, or with their couplings kept.
 
-Sollich1999 (8) discards the couplings between marginal points, and takes every other point for safely on its side of the kink. Both
-are coarse: for one point with K = 2, C = 3 the integral is 0.322 and (8) gives 0.527 (0.437 with ``I +``). Here a point is *in doubt*
-if its kink lies within ``doubt`` posterior standard deviations of its mode.
+Sollich1999 (8) discards the couplings between marginal points and takes every other point to be on its side of the kink
+for certain. Both are coarse: for one point with K = 2, C = 3 the integral is 0.322 and (8) gives 0.527 (0.437 with
+``I +``). Here a point is *in doubt* if its kink lies within ``doubt`` posterior standard deviations of its mode.
 
-* Up to three points in doubt, A: the others are replaced by their tangents, a constant or :math:`e^{c y f}`, which is exact up to the
-  mass on their other side, and the integral over A is done exactly (:mod:`bayesvm.inference.hinge.exact_integral`). With up to three
-  training points nothing is approximated.
-* More: expectation propagation, a Gaussian that keeps all couplings and treats every kink by its exact one-dimensional moments. It
-  does not settle with sample weights that differ by many orders of magnitude. Beyond the ratio :data:`SPREAD` Sollich1999 (8) with
-  ``I +`` takes its place, and the terms of the evidence have the names of :class:`~bayesvm.inference.hinge.naive_evidence.NaiveHinge`. The choice
-  depends on the weights alone: (8) is too large by tens of nats where many points are marginal, and a search that changed over to it
-  wherever expectation propagation fails would be drawn there.
+* Up to three points in doubt, A: the others are replaced by their tangents, a constant or :math:`e^{c y f}`, which is
+  exact up to the mass on their other side, and the integral over A is done exactly
+  (:mod:`bayesvm.inference.hinge.exact_integral`). With up to three training points nothing is approximated.
+* More: expectation propagation, a Gaussian that keeps all couplings and treats every kink by its exact one-dimensional
+  moments. It does not converge with sample weights that differ by many orders of magnitude. Beyond the ratio
+  :data:`SPREAD` Sollich1999 (8) with ``I +`` takes its place, and the terms of the evidence have the names of
+  :class:`~bayesvm.inference.hinge.naive_evidence.NaiveHinge`. The choice depends on the weights alone: (8) is too large
+  by tens of nats where many points are marginal, and would attract a search that changed to it wherever expectation
+  propagation fails.
 
-Either way :math:`\partial \ln Q/\partial K = \tfrac12 \alpha\alpha^\top - \tfrac12 R` with the posterior mean :math:`K\alpha` and covariance
-:math:`K - K R K` of the estimate.
+Either way :math:`\partial \ln Q/\partial K = \tfrac12 \alpha\alpha^\top - \tfrac12 R` with the posterior mean
+:math:`K\alpha` and covariance :math:`K - K R K` of the estimate.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.inference.base import Evidence, Factor, Inference, Posterior
+from bayesvm.inference.base import Evidence, Factor, Inference, Inferred, Posterior, gram_cotangent
 from bayesvm.inference.ep import EP
-from bayesvm.inference.hinge.exact_integral import LARGEST, integrate_patterns
+from bayesvm.inference.hinge.exact_integral import LARGEST, integrate_hinges
 from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
 from bayesvm.inference.hinge.naive_evidence import NaiveHinge, kappa_slope, log_kappa, marginal_precision
 from bayesvm.likelihoods.base import Likelihood
@@ -37,7 +38,7 @@ SPREAD = 1e4
 
 
 @dataclasses.dataclass(frozen=True)
-class CoupledHinge(Inference):
+class HingeExactOrEP(Inference):
     """Exact integration over up to three points in doubt, expectation propagation otherwise.
 
     Parameters
@@ -56,19 +57,16 @@ class CoupledHinge(Inference):
 
     def __post_init__(self) -> None:
         if not 0 <= self.exact_up_to <= LARGEST:
-            raise ValueError(f"CoupledHinge.exact_up_to: expected 0 to {LARGEST}, found {self.exact_up_to}")
+            raise ValueError(f"HingeExactOrEP.exact_up_to: expected 0 to {LARGEST}, found {self.exact_up_to}")
 
     def check(self, likelihood: Likelihood) -> None:
         """Refuse every likelihood but the hinge loss."""
         hinge_bounds(np.ones(1), likelihood.plain)
 
-    def infer(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, Evidence]:
-        """Return posterior and evidence.
+    def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
+        """Return posterior and evidence; ``warm_start`` is an earlier ``latent``: shares of the bounds, then sites.
 
-        The posterior has the mode of the machine (its decisions are those of the support vector machine) and the precisions of
-        the estimate. ``warm_start`` is the ``latent`` of an earlier evidence: shares of the bounds, then sites.
+        The posterior has the mode, and so the decisions, of the support vector machine, and the estimate's precisions.
         """
         C, bound = hinge_bounds(y, likelihood)
         n = y.size
@@ -99,8 +97,7 @@ def _in_doubt(K: Matrix, y: Vector, mode: HingeMode, doubt: float) -> Indices:
     if y.size <= LARGEST:
         return np.arange(y.size)
     factor = SupportFactor.of(K, marginal_precision(mode))
-    var = np.maximum(np.diagonal(K) - factor.explained(K[factor.support]), 0.0)
-    near = np.abs(y * mode.f - 1.0) <= doubt * np.sqrt(var)
+    near = np.abs(y * mode.f - 1.0) <= doubt * np.sqrt(factor.marginals(K)[0])
     near[mode.marginal] = True
     return np.flatnonzero(near)
 
@@ -112,31 +109,17 @@ def _exact(K: Matrix, y: Vector, likelihood: Likelihood, mode: HingeMode, A: Ind
     a[B] = mode.bound[B] * y[B]
     f = K @ a
     s = y[A]
-    moments = integrate_patterns(s * f[A], s[:, None] * K[np.ix_(A, A)] * s, mode.bound[A])
+    moments = integrate_hinges(s * f[A], s[:, None] * K[np.ix_(A, A)] * s, mode.bound[A])
     a[A] = s * moments.slope
     rows = np.flatnonzero(a) if A.size == 0 else np.union1d(A, B)
-    dK = np.outer(a[rows], 0.5 * a[rows])
-    at = np.searchsorted(rows, A)
-    dK[np.ix_(at, at)] -= 0.5 * (s[:, None] * moments.precision * s)
-    terms = {
-        "tangents": float(0.5 * (a[B] @ f[B]) - np.sum(mode.bound[B])),
-        "patterns": moments.log_z,
-    }
-    mean = K @ a
-    dC = float(a[B] @ mean[B] - np.sum(mode.bound[B])) - moments.loss
-    W = np.zeros_like(y)
-    W[A] = _diagonal_precision(K, A, s, moments.precision)
-    evidence = Evidence(
-        sum(terms.values()), terms, rows, dK, np.full(likelihood.theta.size, dC), mode.status, mode.f, mode.n_iter
-    )
+    dK = gram_cotangent(a, s[:, None] * moments.precision * s, A, rows)
+    terms = {"tangents": float(0.5 * (a[B] @ f[B]) - np.sum(mode.bound[B])), "integral": moments.log_z}
+    dC = float(a[B] @ (K @ a)[B] - np.sum(mode.bound[B])) - moments.loss
+    dphi = np.full(likelihood.theta.size, dC)
+    W, r = np.zeros_like(y), np.maximum(np.diagonal(moments.precision), 0.0)
+    W[A] = r / np.maximum(1.0 - np.diagonal(K)[A] * r, 1e-3)  # each point's exact variance, were the others not there
+    evidence = Evidence(sum(terms.values()), terms, rows, dK, dphi, mode.status, mode.f, mode.n_iter)
     return SupportFactor.of(K, W), evidence
 
 
-def _diagonal_precision(K: Matrix, A: Indices, s: Vector, precision: Matrix) -> Vector:
-    """Return the site precisions that give each point in A its exact variance if the others were away: W = r/(1 - k r)."""
-    r = np.clip(np.diagonal(precision), 0.0, None)
-    k = np.diagonal(K)[A]
-    return np.asarray(r / np.maximum(1.0 - k * r, 1e-3))
-
-
-__all__ = ["CoupledHinge"]
+__all__ = ["HingeExactOrEP"]

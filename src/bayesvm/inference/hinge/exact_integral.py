@@ -1,10 +1,11 @@
 r"""Exact Gaussian integrals of hinge factors in up to three dimensions.
 
-For :math:`u \sim \mathcal N(m, V)` (u the margins) and slopes c, the integrand :math:`\prod_i e^{-c_i [1 - u_i]_+}` is an exponential of a
-linear function in each of the :math:`2^d` *patterns*, the sets of points that lie below their margin. This module computes the mass
-of every pattern: a closed form for the last margin given the others, Gauss-Legendre panels for the others, broken at the kinks. From
-the masses follow, by partial integration, all moments that the evidence and its derivatives need, without any inverse of V:
-with :math:`s_i = c_i [u_i < 1]` and the density :math:`p_i` of :math:`u_i` at the kink,
+For :math:`u \sim \mathcal N(m, V)` (u the margins) and slopes c, the integrand :math:`\prod_i e^{-c_i [1 - u_i]_+}` is
+an exponential of a linear function in each of the :math:`2^d` *patterns*, the sets of points that lie below their
+margin. This module computes the mass of every pattern: a closed form for the last margin given the others,
+Gauss-Legendre panels for the others, broken at the kinks. From the masses follow, by partial integration, all moments
+that the evidence and its derivatives need, without any inverse of V: with :math:`s_i = c_i [u_i < 1]` and the density
+:math:`p_i` of :math:`u_i` at the kink,
 
 .. math:: V^{-1} (\langle u \rangle - m) = \langle s \rangle, \qquad
           V^{-1} - V^{-1} \operatorname{Cov}(u) V^{-1} = \operatorname{diag}(c_i p_i) - \operatorname{Cov}(s),
@@ -28,36 +29,25 @@ LARGEST = 3
 PANELS, GRADING, NODES = 8, 4.0, 8
 #: Standard deviations that the panels reach from the largest value of the integrand, known to one of them.
 REACH = 9.0
-#: Sections of the range in which that value is looked for, and how often the range is cut (by an eighth each time) at most.
+#: Sections of the range in which that value is looked for, and how often at most the range is cut to an eighth.
 SECTIONS, ROUNDS = 16, 20
 #: Least variance of a margin given others, relative to its own: what is less is rounding.
 FLOOR = 1e-12
 
 
 @dataclasses.dataclass(frozen=True)
-class PatternMoments:
-    r"""Result of an integration over all patterns.
+class HingeMoments:
+    r"""Result of an integration over all patterns."""
 
-    Attributes
-    ----------
-    log_z : float
-        Logarithm of the integral.
-    slope : array, shape (d,)
-        :math:`\langle s \rangle`.
-    precision : array, shape (d, d)
-        :math:`V^{-1} - V^{-1} \operatorname{Cov}(u) V^{-1}`.
-    loss : float
-        :math:`\sum_i c_i \langle [1 - u_i]_+ \rangle`, minus the derivative of ``log_z`` in a common logarithmic scale of c.
-    """
-
-    log_z: float
-    slope: Vector
-    precision: Matrix
+    log_z: float  #: Logarithm of the integral.
+    slope: Vector  #: :math:`\langle s \rangle`; shape (d,).
+    precision: Matrix  #: :math:`V^{-1} - V^{-1} \operatorname{Cov}(u) V^{-1}`; shape (d, d).
+    #: :math:`\sum_i c_i \langle [1 - u_i]_+ \rangle`, minus the derivative of ``log_z`` in the logarithm of all c.
     loss: float
 
 
-def integrate_patterns(mean: Vector, cov: Matrix, c: Vector) -> PatternMoments:
-    """Integrate the hinge factors over the Gaussian of the margins; up to :data:`LARGEST` of them (of none: the integral is 1)."""
+def integrate_hinges(mean: Vector, cov: Matrix, c: Vector) -> HingeMoments:
+    """Integrate the hinge factors over the Gaussian of the margins, up to :data:`LARGEST` of them (of none: 1)."""
     d = mean.size
     below = _patterns(d)
     log_masses = _log_masses(mean[None], cov, c)[0]
@@ -69,7 +59,7 @@ def integrate_patterns(mean: Vector, cov: Matrix, c: Vector) -> PatternMoments:
     kink = c * np.exp([_log_kink_density(mean, cov, c, i) - log_z for i in range(d)])
     precision = np.diag(kink) - (second - np.outer(slope, slope))
     moved = mean * slope - np.diagonal(cov) * kink + np.sum(cov * second, axis=1)  # <s_i u_i>
-    return PatternMoments(log_z, slope, precision, float(np.sum(slope - moved)))
+    return HingeMoments(log_z, slope, precision, float(np.sum(slope - moved)))
 
 
 def _patterns(d: int) -> Matrix:
@@ -78,7 +68,7 @@ def _patterns(d: int) -> Matrix:
 
 
 def _log_masses(mean: Matrix, cov: Matrix, c: Vector) -> Matrix:
-    """Return the logarithms of the masses of all patterns for a batch of means, shape (b, 2**d); the empty pattern has mass 1."""
+    """Return the log masses of all patterns for a batch of means, shape (b, 2**d); without margins the mass is 1."""
     if mean.shape[1] == 0:
         return np.zeros((mean.shape[0], 1))
     s = np.sqrt(max(float(cov[0, 0]), np.finfo(float).tiny))
@@ -93,7 +83,7 @@ def _log_masses(mean: Matrix, cov: Matrix, c: Vector) -> Matrix:
 
 
 def _log_integrand(nodes: Matrix, mean: Matrix, cov: Matrix, c: Vector, s: float) -> Matrix:
-    """Return the density of the first margin at the nodes times the masses of the others given it, shape (b, nodes, 2**(d - 1))."""
+    """Return the log density of the first margin times the masses of the others given it, (b, nodes, 2**(d - 1))."""
     rest_cov = cov[1:, 1:] - np.outer(cov[1:, 0], cov[0, 1:]) / s**2
     rest_cov[np.diag_indices_from(rest_cov)] = np.maximum(np.diagonal(rest_cov), FLOOR * np.diagonal(cov)[1:])
     z = (nodes - mean[:, :1]) / s
@@ -106,10 +96,11 @@ def _log_integrand(nodes: Matrix, mean: Matrix, cov: Matrix, c: Vector, s: float
 def _nodes(mean: Matrix, cov: Matrix, c: Vector, s: float) -> tuple[Matrix, Matrix]:
     """Return nodes for the first margin and the logarithms of their weights, one row per mean.
 
-    The integrand is log-concave, more so than the Gaussian of standard deviation s: it is below its largest value by the
-    factor :math:`e^{-r^2/2}` at the distance r s, wherever the hinge factors have pulled it. Panels are broken at the maximum,
-    at the margin's own kink and where the conditional means of the other margins cross theirs (with nearly equal inputs the inner
-    integrals have kinks there), and are short beside the breaks, where the integrand may fall within 1/c.
+    The integrand is log-concave, more so than the Gaussian of standard deviation s: it is below its largest value by
+    the factor :math:`e^{-r^2/2}` at the distance r s, wherever the hinge factors have pulled it. Panels are broken at
+    the maximum, at the margin's own kink and where the conditional means of the other margins cross theirs (with nearly
+    equal inputs the inner integrals have kinks there), and are short beside the breaks, where the integrand may fall
+    within 1/c.
     """
     row, first = cov[0], mean[:, 0]
     peak = _peak(mean, cov, c, s)
@@ -124,7 +115,7 @@ def _nodes(mean: Matrix, cov: Matrix, c: Vector, s: float) -> tuple[Matrix, Matr
 
 
 def _peak(mean: Matrix, cov: Matrix, c: Vector, s: float) -> Vector:
-    """Return where the integrand of the first margin is largest, to a standard deviation, by sections of the range of the tilted means."""
+    """Return where the integrand of the first margin is largest, to a standard deviation, by repeated sections."""
     tilt = c * cov[0]
     low = mean[:, 0] + np.sum(np.minimum(tilt, 0.0))
     high = mean[:, 0] + np.sum(np.maximum(tilt, 0.0))
@@ -163,4 +154,4 @@ def _log_kink_density(mean: Vector, cov: Matrix, c: Vector, i: int) -> float:
     return float(own + logsumexp(_log_masses(rest_mean[None], rest_cov, c[rest])[0]))
 
 
-__all__ = ["LARGEST", "PatternMoments", "integrate_patterns"]
+__all__ = ["LARGEST", "HingeMoments", "integrate_hinges"]

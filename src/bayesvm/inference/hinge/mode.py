@@ -1,15 +1,12 @@
 r"""The hinge machine with its marginal set, exact to rounding.
 
-The mode of :math:`\tfrac12 f^\top K^{-1} f + \sum_i c_i [1 - y_i f_i]_+` is the support vector machine without an equality
-constraint; :math:`c_i = w_i C` with sample weights. With :math:`f = K a` and :math:`t = y a` a training point is
-
-* *inactive*, :math:`y f \ge 1` and :math:`t = 0`,
-* *marginal*, :math:`y f = 1` and :math:`0 < t < c`,
-* *bounded*, :math:`y f \le 1` and :math:`t = c`
-
-(Sollich1999, after (6)). Given the three sets F (marginal), B (bounded) and the rest, the solution is one linear system,
-:math:`K_{FF}\, a_F = y_F - K_{FB}\, a_B`. The sets come from a warm start or from the working-set solver; points that violate their
-conditions change sides until none does. So the evidence, which looks at the marginal set, does not depend on a solver's tolerance.
+The mode of :math:`\tfrac12 f^\top K^{-1} f + \sum_i c_i [1 - y_i f_i]_+` is the support vector machine without an
+equality constraint; :math:`c_i = w_i C` with sample weights. With :math:`f = K a` and :math:`t = y a` a training point
+is *inactive* (:math:`y f \ge 1` and :math:`t = 0`), *marginal* (:math:`y f = 1` and :math:`0 < t < c`) or *bounded*
+(:math:`y f \le 1` and :math:`t = c`; Sollich1999, after (6)). Given the three sets F (marginal), B (bounded) and the
+rest, the solution is one linear system, :math:`K_{FF}\, a_F = y_F - K_{FB}\, a_B`. The sets come from a warm start or
+from the working-set solver; points that violate their conditions change sets until none does. So the evidence, which
+depends on the marginal set, does not depend on a solver's tolerance.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm._core import _smo
+from bayesvm._core.working_set import DenseColumns
 from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.dual import Dual
@@ -31,7 +28,7 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 #: Violation of a margin below which a point stays where it is.
 EXACT = 1e-9
-#: Rounds of changing sides before the working-set solver is asked.
+#: Rounds of changing sets before the working-set solver is asked.
 ROUNDS = 12
 #: Gaps that the working-set solver is asked for, one after the other, until its sets can be made exact.
 GAPS = (1e-4, 1e-6, 1e-9)
@@ -41,44 +38,24 @@ INACTIVE, MARGINAL, BOUNDED = 0, 1, 2
 
 @dataclasses.dataclass(frozen=True)
 class HingeMode:
-    r"""The solution and its sets.
+    r"""The solution and its sets."""
 
-    Attributes
-    ----------
-    alpha, f : arrays, shape (n,)
-        Signed coefficients :math:`a = y t` and latent values :math:`f = K a`.
-    bound : array, shape (n,)
-        :math:`c_i`.
-    slack : array, shape (n,)
-        :math:`[1 - y_i f_i]_+`, exactly zero for marginal and inactive points.
-    marginal, bounded : arrays of int
-        Row numbers of F and B.
-    violation : float
-        Largest violation of the conditions on the margins.
-    n_iter : int
-        Linear systems that were solved.
-    status : Status
-        CONVERGED if the conditions hold to rounding; otherwise the working-set solver's.
-    """
-
+    #: Signed coefficients :math:`a = y t` and latent values :math:`f = K a`; shape (n,) each.
     alpha: Vector
     f: Vector
-    bound: Vector
-    slack: Vector
+    bound: Vector  #: :math:`c_i`; shape (n,).
+    slack: Vector  #: :math:`[1 - y_i f_i]_+`, exactly zero for marginal and inactive points; shape (n,).
+    #: Row numbers of F and B.
     marginal: Indices
     bounded: Indices
-    violation: float
-    n_iter: int
-    status: Status
+    violation: float  #: Largest violation of the conditions on the margins.
+    n_iter: int  #: Linear systems that were solved.
+    status: Status  #: CONVERGED if the conditions hold to rounding; otherwise the working-set solver's.
 
     @property
     def share(self) -> Vector:
-        """Coefficients as shares of their bounds, in [0, 1]: a warm start that stays right when C and K change together."""
+        """Coefficients as shares of their bounds, in [0, 1]: a warm start that stays right when C and K change."""
         return np.asarray(np.abs(self.alpha) / self.bound)
-
-    def log_joint(self) -> float:
-        r"""Return :math:`-\tfrac12 \sum_i a_i f_i - \sum_i c_i\, l(y_i f_i)`, the first two terms of Sollich1999 (8)."""
-        return float(-0.5 * (self.alpha @ self.f) - self.bound @ self.slack)
 
 
 def hinge_bounds(y: Vector, likelihood: Likelihood) -> tuple[float, Vector]:
@@ -112,9 +89,8 @@ def hinge_mode(K: Matrix, y: Vector, bound: Vector, *, warm_start: Vector | None
             return mode
         spent = mode.n_iter
     begin = None if warm_start is None else np.clip(warm_start, 0.0, 1.0) * bound * y
-    run = WorkingSet(tol=GAPS[0]).start(
-        _smo.DenseColumns(np.ascontiguousarray(K)), _dual(y, bound), equality=False, start=begin
-    )
+    dual = Dual.margin(y, 1.0).weighted(bound)
+    run = WorkingSet(tol=GAPS[0]).start(DenseColumns(np.ascontiguousarray(K)), dual, equality=False, start=begin)
     for gap in GAPS:
         run.sharpen(gap)
         result = run.finish()
@@ -124,13 +100,8 @@ def hinge_mode(K: Matrix, y: Vector, bound: Vector, *, warm_start: Vector | None
             return dataclasses.replace(mode, n_iter=spent)
         if not result.status.ok:
             break
-    shares = y * result.alpha / bound
-    rest = _assembled(y, bound, result.alpha, result.f, _sets(shares), spent)
+    rest = _assembled(y, bound, result.alpha, result.f, _sets(y * result.alpha / bound), spent)
     return dataclasses.replace(rest, status=result.status)
-
-
-def _dual(y: Vector, bound: Vector) -> Dual:
-    return Dual.margin(y, 1.0).weighted(bound)
 
 
 def _sets(share: Vector) -> Indices:
@@ -139,7 +110,7 @@ def _sets(share: Vector) -> Indices:
 
 
 def _polished(K: Matrix, y: Vector, bound: Vector, sets: Indices) -> HingeMode:
-    """Solve for given sets and let points change sides until none violates its conditions, or rounds run out."""
+    """Solve for given sets and let points change sets until none violates its conditions, or rounds run out."""
     sets = sets.copy()
     scale = EXACT * max(1.0, float(np.sqrt(np.max(np.diagonal(K)))))
     for n_iter in range(1, ROUNDS + 1):

@@ -3,18 +3,20 @@ r"""The simple estimate of the naive evidence, Sollich1999 (8).
 .. math:: \ln Q(D) \approx -\tfrac12 \sum_i y_i \alpha_i \theta^*_i - C \sum_i l(y_i \theta^*_i) - n \ln(1 + e^{-2C})
           - \tfrac12 \ln \det(I + L_m K_m), \qquad (L_m)_{ii} = 2\pi \bigl[\alpha_i (C - \alpha_i)/C\bigr]^2,
 
-m running over the marginal points. Without the heuristic :math:`I +` the determinant is that of :math:`L_m K_m`, which diverges when a
-marginal point is about to leave the set. The formula is Laplace's with :math:`W = L_m`, so the posterior has the shared form
-:math:`\mathcal N(K\alpha, (K^{-1} + L_m)^{-1})`: :math:`L_m` is the precision of the Gaussian with the same height and the same area as
-the two-sided exponential :math:`e^{-\alpha u}, e^{(C-\alpha) u}` of a marginal point.
+m running over the marginal points. Without the heuristic :math:`I +` the determinant is that of :math:`L_m K_m`, which
+diverges when a marginal point is about to leave the set. The formula is Laplace's with :math:`W = L_m`, so the
+posterior has the shared form :math:`\mathcal N(K\alpha, (K^{-1} + L_m)^{-1})`: :math:`L_m` is the precision of the
+Gaussian with the same height and the same area as the two-sided exponential :math:`e^{-\alpha u}, e^{(C-\alpha) u}` of
+a marginal point.
 
-Derivatives at a fixed marginal set F, with :math:`t = y\alpha`, the posterior variances v and :math:`R = (K_{FF} + W^{-1})^{-1}`:
+Derivatives at a fixed marginal set F, with :math:`t = y\alpha`, the posterior variances v and
+:math:`R = (K_{FF} + W^{-1})^{-1}`:
 
-.. math:: \frac{\partial \ln Q}{\partial K} = \tfrac12 \alpha\alpha^\top - \tfrac12 R - \operatorname{sym}(q \alpha^\top), \qquad
-          K_{FF}\, q_F = -\tfrac12 y_F v_F\, \frac{dW}{dt},
+.. math:: \frac{\partial \ln Q}{\partial K} = \tfrac12 \alpha\alpha^\top - \tfrac12 R
+          - \operatorname{sym}(q \alpha^\top), \qquad K_{FF}\, q_F = -\tfrac12 y_F v_F\, \frac{dW}{dt},
 
-the last part because :math:`K_{FF}\, d\alpha_F = -dK_{F\cdot}\, \alpha - K_{FB}\, d\alpha_B`. The estimate is continuous in the
-hyperparameters, with kinks where the marginal set changes.
+the last part because :math:`K_{FF}\, d\alpha_F = -dK_{F\cdot}\, \alpha - K_{FB}\, d\alpha_B`. The estimate is
+continuous in the hyperparameters, with kinks where the marginal set changes.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import dataclasses
 import numpy as np
 from scipy.special import expit
 
-from bayesvm.inference.base import Evidence, Inference, Posterior
+from bayesvm.inference.base import Evidence, Inference, Inferred, Posterior, gram_cotangent
 from bayesvm.inference.hinge.mode import HingeMode, hinge_bounds, hinge_mode
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import SupportFactor, cholesky
@@ -48,10 +50,8 @@ class NaiveHinge(Inference):
         """Refuse every likelihood but the hinge loss."""
         hinge_bounds(np.ones(1), likelihood.plain)
 
-    def infer(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, Evidence]:
-        """Return posterior and evidence; ``warm_start`` is the ``latent`` of an earlier evidence (shares of the bounds)."""
+    def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
+        """Return posterior and evidence; ``warm_start`` is the ``latent`` of an earlier one (shares of the bounds)."""
         C, bound = hinge_bounds(y, likelihood)
         mode = hinge_mode(K, y, bound, warm_start=warm_start)
         factor = SupportFactor.of(K, marginal_precision(mode))
@@ -97,27 +97,18 @@ def _unguarded(K: Matrix, mode: HingeMode) -> float:
 
 def _cotangents(K: Matrix, mode: HingeMode, factor: SupportFactor, rows: Indices) -> tuple[Matrix, float]:
     """Return dlnQ/dK on ``rows`` and dlnQ/dlnC without the part of kappa."""
-    F, B = mode.marginal, mode.bounded
-    a = mode.alpha
+    F, B, a = mode.marginal, mode.bounded, mode.alpha
     R, inverse_diagonal = factor.inverse()
-    var = factor.variances(K, inverse_diagonal)
-    at = np.searchsorted(rows, factor.support)
-    dK = np.outer(a[rows], 0.5 * a[rows])
-    dK[np.ix_(at, at)] -= 0.5 * R
+    v, q = np.zeros(K.shape[0]), np.zeros(K.shape[0])
+    v[factor.support] = factor.variances(K, inverse_diagonal)
     dC = -float(mode.bound @ mode.slack)
     if F.size:
         t, c = np.abs(a[F]), mode.bound[F]
-        width = t * (c - t) / c
-        v = np.zeros(K.shape[0])
-        v[factor.support] = var
-        v = v[F]
-        pull = -0.5 * v * 4.0 * np.pi * width * (c - 2.0 * t) / c * np.sign(a[F])
-        q = np.zeros_like(a)
+        half = 0.5 * v[F] * 4.0 * np.pi * t * (c - t) / c  # v/2 times the derivative of W in the width t (c - t)/c
+        pull = -half * (c - 2.0 * t) / c * np.sign(a[F])
         q[F] = cholesky(K[np.ix_(F, F)], jitter=True, what="the Gram matrix of the marginal points").solve(pull)
-        dK -= 0.5 * (np.outer(q[rows], a[rows]) + np.outer(a[rows], q[rows]))
-        dC -= float(q[F] @ (K[np.ix_(F, B)] @ a[B]))
-        dC -= float(np.sum(0.5 * v * 4.0 * np.pi * width * t**2 / c))
-    return dK, dC
+        dC -= float(q[F] @ (K[np.ix_(F, B)] @ a[B])) + float(np.sum(half * t**2 / c))
+    return gram_cotangent(a, R, factor.support, rows, q), dC
 
 
 __all__ = ["NaiveHinge", "kappa_slope", "log_kappa", "marginal_precision"]

@@ -1,17 +1,18 @@
 r"""What normalises the model: the prior average of :math:`N(\theta)^n`, Sollich1999 (4).
 
-.. math:: \mathcal N = \Bigl\langle N(\theta)^n \Bigr\rangle_{Q(\theta)}, \qquad N(\theta) = \sum_j \omega_j\, \nu(\theta(x_j)), \qquad
+.. math:: \mathcal N = \Bigl\langle N(\theta)^n \Bigr\rangle_{Q(\theta)}, \qquad
+          N(\theta) = \sum_j \omega_j\, \nu(\theta(x_j)), \qquad
           \nu(\theta) = \kappa(C) \bigl\{ e^{-C [1 - \theta]_+} + e^{-C [1 + \theta]_+} \bigr\},
 
-where the nodes :math:`x_j` with weights :math:`\omega_j` stand for the input density Q(x): the training inputs (footnote 4 of the paper), some
-of them, or draws of Q(x). The average is over draws :math:`\theta = L z` of the prior at the nodes, with the same z for all
-hyperparameters (common random numbers), so that the estimate is a smooth function of them, whose gradient is taken through the draws:
-:math:`\bar L = \bar\theta z^\top`, then back through the Cholesky factor.
+where the nodes :math:`x_j` with weights :math:`\omega_j` stand for the input density Q(x): the training inputs
+(footnote 4 of the paper), some of them, or draws of Q(x). The average is over draws :math:`\theta = L z` of the prior
+at the nodes, with the same z for all hyperparameters (common random numbers), so that the estimate is a smooth function
+of them. Its gradient is taken through the draws, :math:`\bar L = \bar\theta z^\top`, and the Cholesky factor.
 
-For large n the average is carried by draws that plain sampling never meets. The draws then begin at Gaussians close to the target
-:math:`Q(\theta) N^n(\theta)`, which is the effective prior of the model (:mod:`bayesvm.inference.hinge.proposal`), and are annealed towards it;
-value and error follow from the weights of the paths and the gradient is the average of :math:`n\, \partial \ln N(L z)` over the
-target.
+For large n the average is dominated by functions that the prior hardly ever draws. The draws then begin at Gaussians
+close to the target :math:`Q(\theta) N^n(\theta)`, the effective prior of the model
+(:mod:`bayesvm.inference.hinge.proposal`), and are annealed towards it; value and error follow from the weights of the
+paths, and the gradient is the average of :math:`n\, \partial \ln N(L z)` over the target.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from scipy.special import logsumexp
 
 from bayesvm.inference.hinge.annealed import (
     NUGGET,
-    Annealed,
+    AnnealedEstimate,
     Annealing,
     combined,
     pooled,
@@ -32,7 +33,7 @@ from bayesvm.inference.hinge.annealed import (
     with_nugget,
 )
 from bayesvm.inference.hinge.elliptical_slice import LogFactor, elliptical_step
-from bayesvm.inference.hinge.proposal import Guide, guided_factor, guides
+from bayesvm.inference.hinge.proposal import Proposal, proposal_factor, proposals
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.cholesky_pullback import cholesky_pullback
 from bayesvm.typing import Matrix, Vector
@@ -52,25 +53,14 @@ def rejection(f: Matrix, C: float) -> Matrix:
 
 @dataclasses.dataclass(frozen=True)
 class NormalizerEstimate:
-    r"""Estimate of :math:`\ln \overline{N^n}`.
+    r"""Estimate of :math:`\ln \overline{N^n}`."""
 
-    Attributes
-    ----------
-    value, error : float
-        The estimate and its Monte Carlo standard error.
-    ess : float
-        Effective number of draws.
-    dK : array, shape (m, m)
-        Derivative in the Gram matrix of the nodes.
-    dC : float
-        Derivative in ln C.
-    """
-
+    #: The estimate and its Monte Carlo standard error.
     value: float
     error: float
-    ess: float
-    dK: Matrix
-    dC: float
+    ess: float  #: Effective number of draws.
+    dK: Matrix  #: Derivative in the Gram matrix of the nodes; shape (m, m).
+    dC: float  #: Derivative in ln C.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,15 +97,15 @@ class Normalizer:
         dK[np.diag_indices_from(dK)] += NUGGET * float(np.trace(dK)) / dK.shape[0]
         return NormalizerEstimate(result.log_mean, result.error, result.ess, dK, float(dC @ result.weights))
 
-    def _sampled(self, L: Matrix, C: float) -> Annealed:
-        """Run the plan: draws of the prior, or guided paths in independent groups whose scatter tells the error."""
+    def _sampled(self, L: Matrix, C: float) -> AnnealedEstimate:
+        """Return draws of the prior, or paths from proposals in independent groups whose scatter tells the error."""
         rng = np.random.default_rng(self.seed)
         if self.annealing.resample == 0.0:
             return self.annealing.run(L, self.log_factor(C), rng)
-        chosen = guides(L, C, self.count, self.weights)
-        log_factor = guided_factor(self.log_factor(C), chosen)
+        chosen = proposals(L, C, self.count, self.weights)
+        log_factor = proposal_factor(self.log_factor(C), chosen)
         part = dataclasses.replace(self.annealing, paths=self.annealing.paths // len(chosen))
-        runs = [_guided(part, guide, log_factor, own) for guide, own in zip(chosen, rng.spawn(len(chosen)))]
+        runs = [_paths_from(proposal, part, log_factor, own) for proposal, own in zip(chosen, rng.spawn(len(chosen)))]
         return pooled([combined(group) for group in zip(*runs)])
 
     def log_factor(self, C: float) -> LogFactor:
@@ -148,17 +138,18 @@ class Normalizer:
         return pull, dC + self.count * 2.0 * C / (1.0 + np.exp(2.0 * C))
 
 
-def _guided(plan: Annealing, guide: Guide, log_factor: LogFactor, rng: np.random.Generator) -> list[Annealed]:
+def _paths_from(
+    proposal: Proposal, plan: Annealing, log_factor: LogFactor, rng: np.random.Generator
+) -> list[AnnealedEstimate]:
     """Run groups of paths that begin at a Gaussian, and return their states as functions."""
-    mean = guide.mean[:, None]
-    runs = plan.run_groups(guide.root, lambda g: log_factor(g + mean), rng, GROUPS)
+    mean = proposal.mean[:, None]
+    runs = plan.run_groups(proposal.root, lambda g: log_factor(g + mean), rng, GROUPS)
     return [dataclasses.replace(run, f=run.f + mean) for run in runs]
 
 
-#: Independent groups of guided paths.
+#: Independent groups of paths.
 GROUPS = 4
-
-#: Guided paths for a search, and for a final estimate.
+#: Paths from the proposals for a search, and for a final estimate.
 SEARCH, FINAL = Annealing(400, 8, 2, 2.0, 0.5), Annealing(1600, 16, 2, 2.0, 0.5)
 #: Numbers of plain draws of the prior that :func:`planned` tries first.
 PLAIN = (1000, 4000)
@@ -167,12 +158,12 @@ TRUSTED = 50.0
 
 
 def planned(normalizer: Normalizer, K: Matrix, C: float, tol: float, *, final: bool = False) -> Normalizer:
-    """Return the normaliser with the cheapest plan whose error is within ``tol`` nats at the given point (the last, if none is).
+    """Return the normaliser with the cheapest plan whose error is within ``tol`` nats at K and C, else the last plan.
 
-    Draws of the prior that agree with one another may all have missed what counts: they are used only if guided paths find no more.
+    Draws of the prior that agree may all have missed what counts: they are used only if the proposals find no more.
     """
-    guided = dataclasses.replace(normalizer, annealing=SEARCH)
-    found = guided.estimate(K, C, gradient=False)
+    proposed = dataclasses.replace(normalizer, annealing=SEARCH)
+    found = proposed.estimate(K, C, gradient=False)
     for paths in PLAIN:
         plain = dataclasses.replace(normalizer, annealing=Annealing(paths))
         estimate = plain.estimate(K, C, gradient=False)
@@ -180,10 +171,10 @@ def planned(normalizer: Normalizer, K: Matrix, C: float, tol: float, *, final: b
         if estimate.error <= tol and estimate.ess >= TRUSTED and not missed:
             return plain
     enough = found.error <= tol and found.ess >= TRUSTED
-    return dataclasses.replace(normalizer, annealing=FINAL) if final and not enough else guided
+    return dataclasses.replace(normalizer, annealing=FINAL) if final and not enough else proposed
 
 
-#: Values of C at which a path is compared with guided estimates, and the difference in nats, beside the errors, that it may have.
+#: Values of C at which a path is checked against the proposals, and the difference in nats that it may have.
 CHECKS, APART = 4, 0.5
 
 
@@ -192,10 +183,10 @@ def normalizer_path(
 ) -> tuple[Vector, Vector]:
     r"""Return :math:`\ln \overline{N^n}` and its error for increasing C at a fixed product of C and the kernel.
 
-    One population of draws :math:`\theta = (C_0/C)^{1/2} L z` is led along all C, from the smallest, where the latent function is
-    large and plain averaging does, to the largest; values at neighbouring C share their errors, so the curve is smooth. With many
-    samples the population is left behind by its target. Where guided estimates at a few values of C differ from it, they are
-    made for all.
+    One population of draws :math:`\theta = (C_0/C)^{1/2} L z` is led along all C, from the smallest, where the latent
+    function is large and plain averaging suffices, to the largest; values at neighbouring C share their errors, so the
+    curve is smooth. With many samples the population falls behind its target: where estimates from the proposals at a
+    few values of C differ from it, they replace it.
 
     Parameters
     ----------
@@ -211,19 +202,15 @@ def normalizer_path(
         Draws, and slice sampling moves per value of C.
     """
     L = cholesky(with_nugget(K), jitter=True, what="the Gram matrix of the normaliser's nodes").lower()
-    groups = np.array(
-        [
-            _one_path(normalizer, L, C0, C, paths // GROUPS, moves, rng)
-            for rng in np.random.default_rng([normalizer.seed, 3]).spawn(GROUPS)
-        ]
-    )
+    streams = np.random.default_rng([normalizer.seed, 3]).spawn(GROUPS)
+    groups = np.array([_one_path(normalizer, L, C0, C, paths // GROUPS, moves, rng) for rng in streams])
     values, errors = np.asarray(logsumexp(groups, axis=0) - np.log(GROUPS)), scatter_of_logs(groups)
-    guided = dataclasses.replace(normalizer, annealing=SEARCH)
+    proposed = dataclasses.replace(normalizer, annealing=SEARCH)
     at = np.unique(np.linspace(0, C.size - 1, CHECKS).astype(int))
-    checks, check_errors = _pointwise(guided, K, C0, C[at])
+    checks, check_errors = _pointwise(proposed, K, C0, C[at])
     if np.all(np.abs(checks - values[at]) <= APART + 3.0 * np.hypot(check_errors, errors[at])) and np.max(errors) < 1.0:
         return values, errors
-    return _pointwise(guided, K, C0, C)
+    return _pointwise(proposed, K, C0, C)
 
 
 def _pointwise(normalizer: Normalizer, K: Matrix, C0: float, C: Vector) -> tuple[Vector, Vector]:
@@ -236,22 +223,21 @@ def _one_path(
     normalizer: Normalizer, L: Matrix, C0: float, C: Vector, paths: int, moves: int, rng: np.random.Generator
 ) -> Vector:
     """Return the estimates of one population, first led from the prior to the smallest C."""
-    scales = np.sqrt(C0 / C)
+    scales, out = np.sqrt(C0 / C), np.empty_like(C)
     start = Annealing(paths, 16, moves, 3.0, 0.5)
     first = start.run(scales[0] * L, normalizer.log_factor(float(C[0])), rng)
     g, log_w, log_mean = first.f / scales[0], np.log(first.weights), first.log_mean
-    out, before = np.empty_like(C), normalizer.log_factor(float(C[0]))
-    for k, (c, scale) in enumerate(zip(C, scales)):
-        here = _scaled(normalizer.log_factor(float(c)), float(scale))
+    factors = [_scaled(normalizer.log_factor(float(c)), float(scale)) for c, scale in zip(C, scales)]
+    for k, here in enumerate(factors):
         if k > 0:
-            log_w = log_w + here(g) - before(g)
+            log_w = log_w + here(g) - factors[k - 1](g)
             log_mean += float(logsumexp(log_w))
         out[k] = log_mean
         g = g[:, systematic(log_w, rng.uniform())]
         value = here(g)
         for _ in range(moves):
             g, value = elliptical_step(g, value, L @ rng.standard_normal(g.shape), here, 1.0, rng)
-        log_w, before = np.full(paths, -np.log(paths)), here
+        log_w = np.full(paths, -np.log(paths))
     return out
 
 

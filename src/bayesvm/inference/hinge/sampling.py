@@ -1,10 +1,11 @@
 r"""Draws of the posterior of the hinge model.
 
-:math:`P(\theta | D) \propto \mathcal N(f; 0, K) \prod_i e^{-c_i [1 - y_i f_i]_+}` is sampled by elliptical slice sampling. Steps on the ellipses
-of the prior alternate with steps on those of a Gaussian approximation :math:`\mathcal N(K\alpha, V)`, :math:`V = (K^{-1} + W)^{-1}`, with
-respect to which the posterior is
+:math:`P(\theta | D) \propto \mathcal N(f; 0, K) \prod_i e^{-c_i [1 - y_i f_i]_+}` is sampled by elliptical slice
+sampling. Steps on the ellipses of the prior alternate with steps on those of a Gaussian approximation
+:math:`\mathcal N(K\alpha, V)`, :math:`V = (K^{-1} + W)^{-1}`, with respect to which the posterior is
 
-.. math:: \mathcal N(f; m, V) \prod_i \exp\bigl(-c_i [1 - y_i f_i]_+ - \alpha_i f_i + \tfrac12 W_i (f_i - m_i)^2\bigr), \qquad m = K\alpha,
+.. math:: \mathcal N(f; m, V) \prod_i \exp\bigl(-c_i [1 - y_i f_i]_+ - \alpha_i f_i + \tfrac12 W_i (f_i - m_i)^2\bigr),
+          \qquad m = K\alpha,
 
 up to a constant: a product over points, without :math:`K^{-1}`. The second kind mixes fast, the first reaches far.
 """
@@ -25,28 +26,17 @@ from bayesvm.typing import Matrix, Vector
 
 @dataclasses.dataclass(frozen=True)
 class PosteriorDraws:
-    r"""Draws of the latent values at the training inputs, made ready for other inputs.
+    r"""Draws of the latent values at the training inputs, made ready for other inputs."""
 
-    Attributes
-    ----------
-    coefficients : array, shape (n, s)
-        :math:`K^{-1} f` of every draw.
-    factor : Cholesky
-        Of K.
-    ess : array, shape (n,)
-        Effective number of independent draws of each latent value.
-    """
-
-    coefficients: Matrix
-    factor: Cholesky
-    ess: Vector
+    coefficients: Matrix  #: :math:`K^{-1} f` of every draw; shape (n, s).
+    factor: Cholesky  #: Of K.
+    ess: Vector  #: Effective number of independent draws of each latent value; shape (n,).
 
     def at(self, K_s: Matrix, k_ss: Vector) -> Matrix:
         r"""Return draws at new points, shape (points, s).
 
-        Each is the conditional mean plus the conditional standard deviation times a fixed normal quantile of the draw's number,
-        so that the value at a point does not depend on which other points are asked for; draws at different points are not
-        joint ones.
+        Each is the conditional mean plus the conditional standard deviation times a fixed normal quantile per draw, so
+        that the value at a point does not depend on the other points; draws at different points are not joint ones.
         """
         mean = K_s @ self.coefficients
         V = self.factor.half_solve(np.asfortranarray(K_s.T))
@@ -119,8 +109,7 @@ class _Approximation:
     def of(cls, K: Matrix, posterior: Posterior) -> _Approximation:
         factor = posterior.factor
         assert isinstance(factor, SupportFactor)  # the hinge loss is convex
-        alpha, W = np.zeros(K.shape[0]), np.zeros(K.shape[0])
-        alpha[posterior.support] = posterior.alpha
+        alpha, W = posterior.coefficients(K.shape[0]), np.zeros(K.shape[0])
         W[factor.support] = factor.curvature
         return cls(K @ alpha, alpha, W, K[:, factor.support], factor)
 
@@ -143,10 +132,10 @@ class _Approximation:
 
 
 def effective_size(kept: Matrix) -> Vector:
-    """Return the effective number of independent draws of each quantity; ``kept`` has shape (draws, quantities, chains).
+    """Return the effective number of draws of each quantity; ``kept`` has shape (draws, quantities, chains).
 
-    Autocorrelations are averaged over the chains, the variance between chains included, and summed in pairs while these are
-    positive (Geyer1992).
+    Autocorrelations are averaged over the chains, the variance between chains included, and summed in pairs while these
+    are positive (Geyer1992).
     """
     steps, n, chains = kept.shape
     total = float(steps * chains)

@@ -7,7 +7,7 @@ from bayesvm.inference.ls_svm.level1 import LevelOne, solve_direct, solve_iterat
 from bayesvm.inference.ls_svm.level2 import LevelTwo, level2, level2_at, level2_terms
 from bayesvm.inference.ls_svm.level3 import level3, log_evidence
 from bayesvm.inference.ls_svm.moderation import Moderator, softmax_log_odds
-from bayesvm.inference.ls_svm.predictor import Anchors, Predictor, feature_predictor, group_weights, row_predictor
+from bayesvm.inference.ls_svm.predictor import GroupCentres, Predictor, feature_predictor, group_weights, row_predictor
 from bayesvm.inference.ls_svm.robust import robust_weights
 from bayesvm.inference.ls_svm.spectrum import (
     FeatureSums,
@@ -18,10 +18,10 @@ from bayesvm.inference.ls_svm.spectrum import (
 )
 
 __all__ = [
-    "Anchors",
     "Design",
     "FeatureSums",
     "FisherDirections",
+    "GroupCentres",
     "LevelOne",
     "LevelTwo",
     "Moderator",

@@ -1,7 +1,9 @@
 r"""How the rows of a least-squares machine count: their weights, and whether there is a bias.
 
-With weights :math:`v_i` the cost is :math:`\tfrac\mu2 w^\top w + \tfrac\zeta2 \sum_i v_i e_i^2`; a row of weight 2
-counts as two equal rows. Let s hold the square roots of the weights and S the same on a diagonal. Then
+Throughout this folder K is the Gram matrix, shape (n, n), y the targets, one column per output, shape (n, q),
+``groups`` an indicator matrix of classes, shape (n, C), and ``product`` the function that maps columns B to K B. With
+weights :math:`v_i` the cost is :math:`\tfrac\mu2 w^\top w + \tfrac\zeta2 \sum_i v_i e_i^2`; a row of weight 2 counts as
+two equal rows. Let s hold the square roots of the weights and S the same on a diagonal. Then
 :math:`\tilde K = S \Omega S` and :math:`S y` obey the equations of the unweighted machine with s in place of the vector
 of ones, and N, the number of rows, is the sum of the weights.
 """
@@ -31,8 +33,8 @@ class Design:
     weights : array, shape (n,), optional
         Positive weights; all one if None. Their sum must exceed one.
     least_noise: float
-        Least ratio of the noise variance to the mean prior variance over the rows, :math:`1/\gamma` over the mean eigenvalue.
-        Equal rows with equal targets make the evidence grow without bound as the noise vanishes; this is where it stops.
+        Least ratio of the noise variance to the mean prior variance over the rows, :math:`1/\gamma` over the mean
+        eigenvalue: with equal rows of equal targets the evidence would grow without bound as the noise vanishes.
     """
 
     n: int

@@ -1,10 +1,10 @@
 r"""The regularised kernel Fisher discriminant, for two or more classes (VanGestel2002 section 2.4).
 
-Directions w in feature space maximise between-class scatter against regularised within-class scatter, (2.27) and (2.28):
-:math:`w^\top S_B w / w^\top (S_W + \gamma^{-1} I) w`. Write the centred class means as :math:`\Upsilon S \tilde E`, with
-columns :math:`\sqrt{N_c}\,(s \circ 1_c / N_c - s / N)`; then
-:math:`S_B = \Upsilon S \tilde E \tilde E^\top S \Upsilon^\top`. Since :math:`S_B + S_W` is the centred total scatter, the
-maximum lies at
+Directions w in feature space maximise between-class scatter against regularised within-class scatter, (2.27) and
+(2.28): :math:`w^\top S_B w / w^\top (S_W + \gamma^{-1} I) w`. Write the centred class means as
+:math:`\Upsilon S \tilde E`, with columns :math:`\sqrt{N_c}\,(s \circ 1_c / N_c - s / N)`; then
+:math:`S_B = \Upsilon S \tilde E \tilde E^\top S \Upsilon^\top`. Since :math:`S_B + S_W` is the centred total scatter,
+the maximum lies at
 
 .. math:: w = \Upsilon S A \tilde E v, \qquad C v = \rho v, \qquad C = \tilde E^\top (I - A/\gamma) \tilde E,
 
@@ -28,45 +28,18 @@ from bayesvm.typing import Matrix, Vector
 
 @dataclasses.dataclass(frozen=True)
 class FisherDirections:
-    r"""Discriminant directions, scaled to unit regularised variance within classes.
+    r"""Discriminant directions, scaled to unit regularised variance within classes."""
 
-    Attributes
-    ----------
-    alpha : array, shape (n, k)
-        Coefficients: the projection of x is :math:`k(x)^\top\alpha - \text{offset}`.
-    offset : array, shape (k,)
-        Mean projection of the training rows.
-    centres : array, shape (C, k)
-        Projected class means.
-    ratio : array, shape (k,)
-        Share of the regularised total scatter that lies between classes, :math:`\rho`, largest first.
-    residual : float
-        Relative residual of the linear system.
-    """
-
-    alpha: Matrix
-    offset: Vector
-    centres: Matrix
+    alpha: Matrix  #: Coefficients: the projection of x is :math:`k(x)^\top\alpha - \text{offset}`; shape (n, k).
+    offset: Vector  #: Mean projection of the training rows; shape (k,).
+    centres: Matrix  #: Projected class means; shape (C, k).
+    #: Share of the regularised total scatter that lies between classes, :math:`\rho`, largest first; shape (k,).
     ratio: Vector
-    residual: float
+    residual: float  #: Relative residual of the linear system.
 
 
 def fisher_directions(K: Matrix, groups: Matrix, weights: Vector | None, gamma: float, k: int) -> FisherDirections:
-    """Return the k leading directions (at most one fewer than classes).
-
-    Parameters
-    ----------
-    K : array, shape (n, n)
-        Gram matrix.
-    groups : array, shape (n, C)
-        Indicator of the classes.
-    weights : array, shape (n,), optional
-        Weights of the rows.
-    gamma : float
-        Inverse of the regularisation.
-    k : int
-        Number of directions.
-    """
+    """Return the k leading directions (at most one fewer than classes) for the inverse regularisation gamma."""
     design = Design(K.shape[0], True, weights)
     totals = design.counts @ groups
     targets = np.sqrt(totals) * (groups / totals - 1.0 / design.total)

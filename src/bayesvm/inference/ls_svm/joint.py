@@ -7,10 +7,8 @@ eigenvalues: with G the Gram matrix in the complement of s, c the targets there 
           d = n - 1 - \operatorname{tr} A / \gamma .
 
 Its maximum lies close to that of the evidence of level 3, from which only the slowly varying Occam factor is missing;
-the search begins here, at a fraction of the cost per step.
-
-Gamma is given relative to the matrix, :math:`g = \ln(\gamma \operatorname{tr} G / F)`, so that one range serves kernels of
-every scale.
+the search begins here, at a fraction of the cost per step. Gamma is given relative to the matrix,
+:math:`g = \ln(\gamma \operatorname{tr} G / F)`, so that one range serves kernels of every scale.
 """
 
 from __future__ import annotations
@@ -35,19 +33,7 @@ def relative_range(design: Design) -> tuple[float, float]:
 
 
 def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evidence:
-    r"""Return :math:`L_2 + \tfrac q2 F \ln qF` with ``dK``, and ``dphi`` the derivative in ``relative`` (see the module).
-
-    Parameters
-    ----------
-    K : array, shape (n, n)
-        Gram matrix.
-    y : array, shape (n, q)
-        Targets, one column per output.
-    design : Design
-        Weights and bias.
-    relative : float
-        Logarithm of gamma times the mean eigenvalue.
-    """
+    r"""Return :math:`L_2 + \tfrac q2 F \ln qF` with ``dK``, and ``dphi`` the derivative in ``relative``, which is g."""
     q, F, m = y.shape[1], design.freedom, design.size
     complement = Complement.of(design.root) if design.bias else None
     C, c = np.array(design.scaled_gram(K)), design.scaled(y)
@@ -71,10 +57,9 @@ def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evi
     if varies:  # d ln gamma = -d trace / trace at fixed relative gamma
         A[np.diag_indices(m)] -= slope / trace
     dG = A if complement is None else complement.embed(A)
-    terms = {"fit": fit, "determinant": -0.5 * q * log_terms}
-    dK = design.scaled_gram(dG)
-    latent = np.array([np.log(gamma)])
-    return Evidence(sum(terms.values()), terms, np.arange(design.n), dK, np.array([slope]), Status.CONVERGED, latent, 1)
+    terms, rows = {"fit": fit, "determinant": -0.5 * q * log_terms}, np.arange(design.n)
+    dK, latent = design.scaled_gram(dG), np.array([np.log(gamma)])
+    return Evidence(sum(terms.values()), terms, rows, dK, np.array([slope]), Status.CONVERGED, latent, 1)
 
 
 __all__ = ["joint_evidence", "relative_range"]

@@ -6,7 +6,7 @@ In scaled space, :math:`a = S^{-1} \alpha` solves
           = \begin{pmatrix} 0 \\ S y \end{pmatrix}, \qquad f(x) = \sum_i \alpha_i k(x, x_i) + b, \qquad
           \alpha_i = \gamma v_i e_i
 
-((2.22) without the :math:`y_i`, since :math:`\alpha` carries the sign). Without bias, b and the first row are absent: (2.23).
+((2.22) without :math:`y_i`: :math:`\alpha` carries the sign). Without bias, b and the first row are absent (2.23).
 """
 
 from __future__ import annotations
@@ -26,36 +26,14 @@ from bayesvm.typing import Matrix, Vector
 
 @dataclasses.dataclass(frozen=True)
 class LevelOne:
-    r"""Coefficients and bias of every output.
+    r"""Coefficients and bias of every output."""
 
-    Attributes
-    ----------
-    alpha, bias : arrays, shapes (n, q) and (q,)
-        :math:`f(x_j) = \sum_i \alpha_i k(x_j, x_i) + b`; the bias is zero for a machine without one.
-    latent : array, shape (n, q)
-        f at the training rows.
-    residual : float
-        Norm of :math:`S (f - y) + a/\gamma` relative to that of :math:`S y`: how well (2.19) is solved.
-    n_iter : int
-        Products of the Gram matrix with vectors that an iterative solution took; 0 for a direct one.
-    status : Status
-        How the solution ended.
-    """
-
-    alpha: Matrix
-    bias: Vector
-    latent: Matrix
-    residual: float
-    n_iter: int
-    status: Status
-
-    def energies(self, y: Matrix, gamma: float, design: Design) -> tuple[float, float]:
-        r"""Return :math:`E_W` and :math:`E_D`, summed over outputs, from the coefficients (end of section 4.2)."""
-        v = design.counts[:, None]
-        noise = self.alpha / (gamma * v)  # e_i
-        E_D = 0.5 * float(np.sum(v * noise**2))
-        E_W = 0.5 * float(np.sum(self.alpha * (y - noise - self.bias)))
-        return E_W, E_D
+    alpha: Matrix  #: :math:`f(x_j) = \sum_i \alpha_i k(x_j, x_i) + b`; shape (n, q).
+    bias: Vector  #: Zero for a machine without one; shape (q,).
+    latent: Matrix  #: f at the training rows; shape (n, q).
+    residual: float  #: Norm of :math:`S (f - y) + a/\gamma` relative to that of :math:`S y`: how well (2.19) is solved.
+    n_iter: int  #: Products of the Gram matrix with vectors that an iterative solution took; 0 for a direct one.
+    status: Status  #: How the solution ended.
 
 
 def _finished(
@@ -73,7 +51,7 @@ def _finished(
 
 
 def solve_direct(K: Matrix, y: Matrix, design: Design, gamma: float) -> LevelOne:
-    r"""Solve by one Cholesky factor of :math:`C = \tilde K + I/\gamma`: :math:`b = s^\top C^{-1} S y / s^\top C^{-1} s`."""
+    r"""Solve by one factor of :math:`C = \tilde K + I/\gamma`: :math:`b = s^\top C^{-1} S y / s^\top C^{-1} s`."""
     C = np.array(design.scaled_gram(K))
     C[np.diag_indices(design.n)] += 1.0 / gamma
     factor = cholesky(C, overwrite=True, what="K + I/gamma (is the kernel positive definite?)")
@@ -98,20 +76,8 @@ def solve_iterative(
     r"""Solve by conjugate gradients, preconditioned with the computed eigenpairs.
 
     The preconditioner inverts :math:`\tilde K + I/\gamma` on their span and is :math:`\gamma` elsewhere, so that the
-    condition number is about :math:`1 + \gamma\lambda` with the largest eigenvalue that was not computed.
-
-    Parameters
-    ----------
-    product : callable
-        Product of the (unscaled) Gram matrix with columns.
-    spectrum : Spectrum
-        Leading eigenpairs.
-    y : array, shape (n, q)
-        Targets.
-    gamma : float
-        Ratio of hyperparameters.
-    tol, max_iter : float, int
-        Largest relative residual, and number of products.
+    condition number is about :math:`1 + \gamma\lambda` with the largest eigenvalue that was not computed. ``tol`` is
+    the largest relative residual, ``max_iter`` the largest number of products.
     """
     design, V = spectrum.design, spectrum.basis
     gain = gamma / (1.0 + gamma * spectrum.values)

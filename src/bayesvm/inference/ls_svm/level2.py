@@ -1,8 +1,8 @@
 r"""Level 2: regularisation and noise from a problem in one number, :math:`\gamma = \zeta/\mu`.
 
 With :math:`p_i = 1/(1 + \gamma\lambda_i)`, :math:`c_i` the targets in the basis of eigenvectors, F = N - 1 (N without
-bias) and q outputs that share :math:`\mu` and :math:`\zeta`, the cost :math:`\mathcal J_4` of VanGestel2002 (4.8) is, up
-to a constant, :math:`-2/q` times
+bias) and q outputs that share :math:`\mu` and :math:`\zeta`, the cost :math:`\mathcal J_4` of VanGestel2002 (4.8) is,
+up to a constant, :math:`-2/q` times
 
 .. math::
 
@@ -38,37 +38,23 @@ GRID = 81
 
 @dataclasses.dataclass(frozen=True)
 class LevelTwo:
-    r"""Most probable hyperparameters at a given kernel.
+    r"""Most probable hyperparameters at a given kernel."""
 
-    Attributes
-    ----------
-    gamma, mu, zeta : float
-        :math:`\gamma_{\mathrm{MP}}`, :math:`\mu_{\mathrm{MP}}` from (4.7), and :math:`\zeta = \gamma\mu`.
-    gamma_eff : float
-        Effective number of parameters, (4.4); without bias the 1 is missing.
-    E_W, E_D : float
-        (4.12) and (4.11), summed over outputs.
-    value : float
-        :math:`L_2` at the optimum.
-    slope, curvature : float
-        Its first two derivatives in :math:`\ln\gamma`.
-    inside : bool
-        Whether the optimum lies inside the range; if not, the data show no signal, or no noise, at this kernel.
-    starts : int
-        Number of local maxima that were compared.
-    """
-
+    #: :math:`\gamma_{\mathrm{MP}}`, :math:`\mu_{\mathrm{MP}}` from (4.7), and :math:`\zeta = \gamma\mu`.
     gamma: float
     mu: float
     zeta: float
-    gamma_eff: float
+    gamma_eff: float  #: Effective number of parameters, (4.4); without bias the 1 is missing.
+    #: (4.12) and (4.11), summed over outputs.
     E_W: float
     E_D: float
-    value: float
+    value: float  #: :math:`L_2` at the optimum.
+    #: Its first two derivatives in :math:`\ln\gamma`.
     slope: float
     curvature: float
+    #: Whether the optimum lies inside the range; if not, the data show no signal, or no noise, at this kernel.
     inside: bool
-    starts: int
+    starts: int  #: Number of local maxima that were compared.
 
 
 def gamma_range(spectrum: Spectrum) -> tuple[float, float]:

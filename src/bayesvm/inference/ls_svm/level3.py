@@ -60,25 +60,12 @@ def log_evidence(spectrum: Spectrum, found: LevelTwo) -> float:
 
 
 def level3(K: Matrix, y: Matrix, design: Design) -> tuple[Spectrum, LevelTwo, Evidence]:
-    """Return spectrum, hyperparameters and evidence with ``dK`` for a Gram matrix.
-
-    Parameters
-    ----------
-    K : array, shape (n, n)
-        Gram matrix, positive semidefinite.
-    y : array, shape (n, q)
-        Targets, one column per output.
-    design : Design
-        Weights and bias.
-    """
+    """Return spectrum, hyperparameters and evidence with ``dK`` for a positive semidefinite Gram matrix."""
     spectrum = complete_spectrum(K, y, design)
     found = level2(spectrum)
-    factor = occam(spectrum, found)
-    value = log_evidence(spectrum, found)
-    terms = {"fit": value - factor, "occam": factor}
-    dK = _cotangent(spectrum, found)
-    latent = np.array([np.log(found.gamma)])
-    evidence = Evidence(value, terms, np.arange(design.n), dK, np.empty(0), Status.CONVERGED, latent, 1)
+    factor, value = occam(spectrum, found), log_evidence(spectrum, found)
+    terms, rows, latent = {"fit": value - factor, "occam": factor}, np.arange(design.n), np.array([np.log(found.gamma)])
+    evidence = Evidence(value, terms, rows, _cotangent(spectrum, found), np.empty(0), Status.CONVERGED, latent, 1)
     return spectrum, found, evidence
 
 
@@ -97,9 +84,7 @@ def _cotangent(spectrum: Spectrum, found: LevelTwo) -> Matrix:
     kappa = -rho * d1 / found.curvature if determined else 0.0
 
     diagonal = -0.5 * q * gamma * p + (rho - 0.5 * q * kappa) * gamma * p * p
-    if (
-        not found.inside and spectrum.trace > 0.0
-    ):  # gamma times the trace is at the end of its range: d ln gamma = -d trace / trace
+    if not found.inside and spectrum.trace > 0.0:  # gamma tr G is at the end of its range: d ln gamma = -d tr G / tr G
         diagonal -= (found.slope + rho * d1) / spectrum.trace
     weight = q * F * gamma / R
     e = V @ (p[:, None] * spectrum.targets)

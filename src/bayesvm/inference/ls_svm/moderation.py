@@ -1,8 +1,8 @@
 r"""Class probabilities of a least-squares machine.
 
-*Moderated output.* Each class has a Gaussian density along the discriminant, centred at its projected mean and widened by the
-uncertainty of w: with :math:`e_\bullet = w^\top(\varphi(x) - \hat m_\bullet)`, mean :math:`m_{e\bullet}` (3.9) and variance
-:math:`\sigma^2_{e\bullet}` (3.11) of VanGestel2002,
+*Moderated output.* Each class has a Gaussian density along the discriminant, centred at its projected mean and widened
+by the uncertainty of w: with :math:`e_\bullet = w^\top(\varphi(x) - \hat m_\bullet)`, mean :math:`m_{e\bullet}` (3.9)
+and variance :math:`\sigma^2_{e\bullet}` (3.11) of VanGestel2002,
 
 .. math:: p(x \mid \bullet) = \mathcal N(m_{e\bullet}; 0, \zeta_*^{-1} + \sigma^2_{e\bullet}), \qquad
           \zeta_*^{-1} = \frac{1}{N - \gamma_{\mathrm{eff}}} \sum_\bullet \sum_{i \in \bullet} v_i e_{i\bullet}^2
@@ -24,42 +24,21 @@ from bayesvm.typing import Matrix, Vector
 
 @dataclasses.dataclass(frozen=True)
 class Moderator:
-    r"""Class densities along the discriminant of every output; each output separates one group of rows from the rest.
+    r"""Class densities along the discriminant of every output, which separates one group of rows from the rest."""
 
-    Attributes
-    ----------
-    inside, outside : arrays, shape (q,)
-        Mean latent value over the group, and over the rest.
-    noise : array, shape (q,)
-        :math:`\zeta_*^{-1}`.
-    log_odds_prior : array, shape (q,)
-        :math:`\ln P(+)/P(-)` of the training rows.
-    mixtures : array, shape (C, 2 q)
-        Mixtures of class centres: the group of each output, then the rest of each.
-    """
-
+    #: Mean latent value over the group, and over the rest; shape (q,) each.
     inside: Vector
     outside: Vector
-    noise: Vector
-    log_odds_prior: Vector
-    mixtures: Matrix
+    noise: Vector  #: :math:`\zeta_*^{-1}`; shape (q,).
+    log_odds_prior: Vector  #: :math:`\ln P(+)/P(-)` of the training rows; shape (q,).
+    mixtures: Matrix  #: Mixtures of class centres: the group of each output, then the rest of each; shape (C, 2 q).
 
     @classmethod
     def of(cls, latent: Matrix, groups: Matrix, counts: Vector, positive: Matrix, gamma_eff: float) -> Moderator:
         """Learn the densities from the training rows.
 
-        Parameters
-        ----------
-        latent : array, shape (n, q)
-            Latent values at the training rows.
-        groups : array, shape (n, C)
-            Indicator of the classes.
-        counts : array, shape (n,)
-            Weights of the rows.
-        positive : array, shape (C, q)
-            One where a class is the positive one of an output, else zero.
-        gamma_eff : float
-            Effective number of parameters.
+        ``latent`` holds their latent values, shape (n, q), ``counts`` their weights; ``positive``, shape (C, q), is one
+        where a class is the positive one of an output, else zero; ``gamma_eff`` is the effective number of parameters.
         """
         totals = counts @ groups
         plus, minus = totals @ positive, totals @ (1.0 - positive)

@@ -2,16 +2,16 @@ r"""The posterior at new points: mean, variances, and variances of differences t
 
 The posterior covariance of w is (VanGestel2002, appendix A)
 
-.. math:: (\mu I + \zeta G)^{-1} = \mu^{-1} \bigl[I - B (B^\top B + I/\gamma)^{-1} B^\top\bigr], \qquad B = \Upsilon S P,
+.. math:: (\mu I + \zeta G)^{-1} = \mu^{-1} \bigl[I - B (B^\top B + I/\gamma)^{-1} B^\top\bigr], \quad B = \Upsilon S P,
 
-hence, for the distance :math:`\delta = \varphi(x) - \sum_c \pi_c \hat m_c` of x to a mixture of centres in feature space,
+hence, for the difference :math:`\delta = \varphi(x) - \sum_c \pi_c \hat m_c` to a mixture of centres in feature space,
 
-.. math:: \operatorname{var}(w^\top \delta) = \mu^{-1} \bigl[\delta^\top\delta - \textstyle\sum_i g_i u_i^2\bigr], \qquad
+.. math:: \operatorname{var}(w^\top \delta) = \mu^{-1} \bigl[\delta^\top\delta - \textstyle\sum_i g_i u_i^2\bigr], \quad
           u = V^\top S \Upsilon^\top \delta, \quad g_i = \frac{1}{\lambda_i + 1/\gamma},
 
-which is (3.11) for one centre. If V spans only part of the space, the sum is smaller than it should be, whatever orthonormal V
-and its Rayleigh quotients are: it is the maximum of :math:`2 u^\top z - z^\top (B^\top B + I/\gamma) z` over z in the
-span. Variances are then too large, never too small.
+which is (3.11) for one centre. If V spans only part of the space, the sum is smaller than it should be, whatever
+orthonormal V and its Rayleigh quotients are: it is the maximum of :math:`2 u^\top z - z^\top (B^\top B + I/\gamma) z`
+over z in the span. Variances are then too large, never too small.
 """
 
 from __future__ import annotations
@@ -29,62 +29,36 @@ from bayesvm.typing import Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
-class Anchors:
-    """Centres of groups of training rows in feature space, as seen from the rows on which the machine rests.
+class GroupCentres:
+    """Centres of groups of training rows in feature space, as seen from the rows on which the machine rests."""
 
-    Attributes
-    ----------
-    rho : array, shape (m, C)
-        Coefficients of the centres.
-    shift : array, shape (r, C)
-        Their coordinates u.
-    gram : array, shape (C, C)
-        Their inner products.
-    counts : array, shape (C,)
-        Weight of each group.
-    """
-
-    rho: Matrix
-    shift: Matrix
-    gram: Matrix
-    counts: Vector
+    rho: Matrix  #: Coefficients of the centres; shape (m, C).
+    shift: Matrix  #: Their coordinates u; shape (r, C).
+    gram: Matrix  #: Their inner products; shape (C, C).
+    counts: Vector  #: Weight of each group; shape (C,).
 
 
 @dataclasses.dataclass(frozen=True)
 class Predictor:
-    r"""Everything that prediction needs, in terms of kernels with m rows (training rows or landmarks).
+    r"""Everything that prediction needs, in terms of kernels with m rows (training rows or landmarks)."""
 
-    Attributes
-    ----------
-    beta, bias : arrays, shapes (m, q) and (q,)
-        Mean of the latent function, :math:`k(x)^\top\beta + b`.
-    T : array, shape (m, r)
-        Coordinates of x, :math:`u = T^\top k(x)`.
-    gain : array, shape (r,)
-        :math:`1/(\lambda_i + 1/\gamma)`.
-    mu, zeta : float
-        Precisions of weights and noise.
-    anchors : Anchors
-        Group centres; the mean of all rows is their mixture with the counts as weights.
-    has_bias : bool
-        Whether the bias is part of the model.
-    """
-
+    #: Mean of the latent function, :math:`k(x)^\top\beta + b`; shapes (m, q) and (q,).
     beta: Matrix
     bias: Vector
-    T: Matrix
-    gain: Vector
+    T: Matrix  #: Coordinates of x, :math:`u = T^\top k(x)`; shape (m, r).
+    gain: Vector  #: :math:`1/(\lambda_i + 1/\gamma)`; shape (r,).
+    #: Precisions of weights and noise.
     mu: float
     zeta: float
-    anchors: Anchors
-    has_bias: bool
+    anchors: GroupCentres  #: Group centres; the mean of all rows is their mixture with the counts as weights.
+    has_bias: bool  #: Whether the bias is part of the model.
 
     def mean(self, K_s: Matrix) -> Matrix:
         """Return the latent means, shape (n, q); ``K_s`` has one row per new point."""
         return np.asarray(K_s @ self.beta + self.bias)
 
     def spreads(self, K_s: Matrix, k_ss: Vector, mixtures: Matrix) -> Matrix:
-        r"""Return :math:`\operatorname{var}(w^\top\delta) \ge 0` for every column of ``mixtures`` (C, R); shape (n, R)."""
+        r"""Return :math:`\operatorname{var}(w^\top\delta) \ge 0` (n, R) for the columns of ``mixtures`` (C, R)."""
         a = self.anchors
         U, to_anchors = K_s @ self.T, K_s @ a.rho
         result = np.empty((K_s.shape[0], mixtures.shape[1]))
@@ -131,7 +105,7 @@ def row_predictor(product: Product, spectrum: Spectrum, first: LevelOne, second:
     T = design.scaled(spectrum.basis)
     rho, totals = group_weights(groups, design.counts)
     K_rho = product(rho)
-    anchors = Anchors(rho, T.T @ K_rho, rho.T @ K_rho, totals)
+    anchors = GroupCentres(rho, T.T @ K_rho, rho.T @ K_rho, totals)
     gain = second.gamma / (1.0 + second.gamma * spectrum.values)
     return Predictor(first.alpha, first.bias, T, gain, second.mu, second.zeta, anchors, design.bias)
 
@@ -166,8 +140,8 @@ def feature_predictor(
     has_bias = spectrum.design.bias
     bias = y_mean - mean @ w if has_bias else np.zeros(w.shape[1])
     lift = factor.back_solve
-    anchors = Anchors(lift(centres), coordinates.T @ centres, centres.T @ centres, counts)
+    anchors = GroupCentres(lift(centres), coordinates.T @ centres, centres.T @ centres, counts)
     return Predictor(lift(w), bias, lift(coordinates), gain, second.mu, second.zeta, anchors, has_bias)
 
 
-__all__ = ["Anchors", "Predictor", "feature_predictor", "group_weights", "row_predictor"]
+__all__ = ["GroupCentres", "Predictor", "feature_predictor", "group_weights", "row_predictor"]

@@ -1,8 +1,8 @@
 r"""The centred Gram matrix seen through its eigenpairs: all that levels 2 and 3 need.
 
-VanGestel2002 (3.15), with the matrix diagonalised in an orthonormal basis of the complement of the vector of ones, so that all
-:math:`N - 1` directions carry their part of the targets. Eigenvalues that were not computed count as zero, and the part of the
-targets outside the span of the computed eigenvectors is kept as one number, ``rest``: (4.11) to (4.13) as printed omit it.
+VanGestel2002 (3.15), with the matrix diagonalised in an orthonormal basis of the complement of the vector of ones, so
+that all :math:`N - 1` directions carry their part of the targets. Eigenvalues that were not computed count as zero, and
+the targets outside the span of the computed eigenvectors as one number, ``rest``, which (4.11) to (4.13) omit.
 """
 
 from __future__ import annotations
@@ -26,35 +26,17 @@ NEGLIGIBLE = 1e-12
 
 @dataclasses.dataclass(frozen=True)
 class Spectrum:
-    r"""Eigenpairs of the (weighted) centred Gram matrix with the targets in their basis.
+    r"""Eigenpairs of the (weighted) centred Gram matrix with the targets in their basis."""
 
-    Attributes
-    ----------
-    values : array, shape (r,)
-        Eigenvalues, largest first, not negative.
-    targets : array, shape (r, q)
-        Targets in the basis of the eigenvectors, :math:`V^\top S y`.
-    rest : float
-        Squared norm, summed over outputs, of the centred targets outside the span of the eigenvectors.
-    trace : float
-        Sum of all eigenvalues, computed or not.
-    size : int
-        Dimension of the space, n - 1 (n without bias).
-    design : Design
-        Weights and bias.
-    vectors : array, shape (n, r), or None
-        Orthonormal eigenvectors (in the space scaled by S); None where the basis is that of features.
-    residual : float
-        Largest norm :math:`|G v - \lambda v|` of a computed pair; 0 if the decomposition is complete.
-    """
-
-    values: Vector
-    targets: Matrix
-    rest: float
-    trace: float
-    size: int
-    design: Design
+    values: Vector  #: Eigenvalues, largest first, not negative; shape (r,).
+    targets: Matrix  #: Targets in the basis of the eigenvectors, :math:`V^\top S y`; shape (r, q).
+    rest: float  #: Squared norm, summed over outputs, of the centred targets outside the span of the eigenvectors.
+    trace: float  #: Sum of all eigenvalues, computed or not.
+    size: int  #: Dimension of the space, n - 1 (n without bias).
+    design: Design  #: Weights and bias.
+    #: Orthonormal eigenvectors (in the space scaled by S); None where the basis is that of features; shape (n, r).
     vectors: Matrix | None = None
+    #: Largest norm :math:`|G v - \lambda v|` of a computed pair; 0 if the decomposition is complete.
     residual: float = 0.0
 
     @property
@@ -88,21 +70,12 @@ class Spectrum:
 
 
 def complete_spectrum(K: Matrix, y: Matrix, design: Design) -> Spectrum:
-    """Diagonalise the Gram matrix in the complement of s.
-
-    Parameters
-    ----------
-    K : array, shape (n, n)
-        Gram matrix.
-    y : array, shape (n, q)
-        Targets, one column per output.
-    design : Design
-        Weights and bias.
+    """Diagonalise the Gram matrix, which may be singular, in the complement of s.
 
     Raises
     ------
     NotPositiveDefiniteError
-        If an eigenvalue is negative beyond rounding; a singular matrix is no special case.
+        If an eigenvalue is negative beyond rounding.
     """
     gram, scaled = design.scaled_gram(K), design.scaled(y)
     if design.bias:
@@ -116,8 +89,8 @@ def complete_spectrum(K: Matrix, y: Matrix, design: Design) -> Spectrum:
     whole = float(np.trace(np.abs(gram)))
     if values.size and not float(values[-1]) >= -max(NEGATIVE * float(values[0]), CONSTANT * whole):
         raise NotPositiveDefiniteError(
-            f"the centred Gram matrix ({design.n} x {design.n}) is not positive semidefinite: its eigenvalues reach from "
-            f"{values[-1]:.3g} to {values[0]:.3g}"
+            f"the centred Gram matrix ({design.n} x {design.n}) is not positive semidefinite: its eigenvalues reach "
+            f"from {values[-1]:.3g} to {values[0]:.3g}"
         )
     values = np.maximum(values, 0.0)
     if np.sum(values) <= CONSTANT * whole:
@@ -128,23 +101,7 @@ def complete_spectrum(K: Matrix, y: Matrix, design: Design) -> Spectrum:
 def leading_spectrum(
     product: Product, trace: float, y: Matrix, design: Design, k: int, rng: np.random.Generator
 ) -> Spectrum:
-    """Return the k leading eigenpairs from products of the (unscaled) Gram matrix with columns.
-
-    Parameters
-    ----------
-    product : callable
-        Product of the Gram matrix with an (n, m) matrix.
-    trace : float
-        Trace of the centred, scaled Gram matrix.
-    y : array, shape (n, q)
-        Targets.
-    design : Design
-        Weights and bias.
-    k : int
-        Number of pairs.
-    rng : numpy Generator
-        For the random start of the subspace iteration.
-    """
+    """Return the k leading eigenpairs from products; ``trace`` is that of the centred, scaled Gram matrix."""
     k = min(k, design.size)
     pairs = leading_pairs(centred_product(product, design), design.n, k, rng)
     vectors = design.centred(pairs.vectors)
@@ -167,29 +124,18 @@ def centred_product(product: Product, design: Design) -> Product:
 
 @dataclasses.dataclass(frozen=True)
 class FeatureSums:
-    r"""What a machine in a finite feature space needs of its rows, summed over them with their weights.
+    r"""What a machine in a finite feature space needs of its rows, summed over them with their weights."""
 
-    Attributes
-    ----------
-    products : array, shape (m, m)
-        :math:`\sum_i v_i \varphi_i \varphi_i^\top`.
-    mean : array, shape (m,)
-        Weighted mean of the features.
-    cross : array, shape (m, q)
-        :math:`\sum_i v_i \varphi_i y_i`.
-    y_mean, y_square : array (q,), float
-        Weighted mean of the targets, and their weighted squares summed over outputs.
-    """
-
-    products: Matrix
-    mean: Vector
-    cross: Matrix
+    products: Matrix  #: :math:`\sum_i v_i \varphi_i \varphi_i^\top`; shape (m, m).
+    mean: Vector  #: Weighted mean of the features; shape (m,).
+    cross: Matrix  #: :math:`\sum_i v_i \varphi_i y_i`; shape (m, q).
+    #: Weighted mean of the targets, and their weighted squares summed over outputs.
     y_mean: Vector
     y_square: float
 
 
 def feature_spectrum(sums: FeatureSums, design: Design) -> tuple[Spectrum, Matrix]:
-    r"""Return the spectrum of the Gram matrix :math:`\Phi\Phi^\top` of m features, and the map :math:`\Phi_c^\top V` (m, r).
+    r"""Return the spectrum of the Gram matrix :math:`\Phi\Phi^\top` of m features, and :math:`\Phi_c^\top V` (m, r).
 
     Neither an n x n nor an n x m matrix is needed. Eigenvalues that cannot be told from zero are left to ``rest``.
     """

@@ -1,17 +1,17 @@
 """Relevance vector machines: weights with a precision each, and the sequential maximisation of their evidence."""
 
-from bayesvm.inference.rvm.gaussian import QuadraticProblem
-from bayesvm.inference.rvm.laplace import RowsProblem
-from bayesvm.inference.rvm.problem import RelevanceProblem, State, basis_cotangent
-from bayesvm.inference.rvm.sequential import Relevance, RelevanceStart, SequentialRelevance
+from bayesvm.inference.rvm.gaussian import GaussianRVM
+from bayesvm.inference.rvm.laplace import LaplaceRVM
+from bayesvm.inference.rvm.problem import RVMProblem, RVMState, basis_cotangent
+from bayesvm.inference.rvm.sequential import RVMResult, RVMStart, SequentialRVM
 
 __all__ = [
-    "QuadraticProblem",
-    "Relevance",
-    "RelevanceProblem",
-    "RelevanceStart",
-    "RowsProblem",
-    "SequentialRelevance",
-    "State",
+    "GaussianRVM",
+    "LaplaceRVM",
+    "RVMProblem",
+    "RVMResult",
+    "RVMStart",
+    "RVMState",
+    "SequentialRVM",
     "basis_cotangent",
 ]

@@ -4,56 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesvm.inference.rvm.problem import RelevanceProblem, Scores, State, alignment, least_logs
+from bayesvm.inference.rvm.problem import RVMProblem, RVMState, Scores, alignment
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
 
-#: Largest prior standard deviation of one function's share of f. Labels that can be separated push it to infinity, and with it Laplace's
-#: evidence to that of a certain prediction: at the mode the loss has neither slope nor curvature there, and the spread is not seen.
+#: Largest prior standard deviation of one function's share of f. Labels that can be separated push it to infinity, and
+#: with it Laplace's evidence to that of a certain prediction: at the mode the loss has neither slope nor curvature
+#: there, and the spread is not seen.
 SPREAD = 30.0
 
 
-class RowsProblem(RelevanceProblem):
+class LaplaceRVM(RVMProblem):
     """Works on the rows of the active columns: Newton's method for the mode at every state.
 
-    Parameters
-    ----------
-    basis : array, shape (n, k)
-        All basis functions at the training inputs.
-    y : array, shape (n,)
-        Labels -1/+1 or targets.
-    likelihood : Likelihood
-        With a convex loss whose second derivative is continuous.
-    tol : float
-        Largest entry of the gradient of the weights, relative to the size of its terms.
-    max_iter : int
-        Largest number of Newton steps.
+    The likelihood needs a convex loss with a continuous second derivative. ``tol`` is the largest entry of the gradient
+    of the weights, relative to the size of its terms, ``max_iter`` the largest number of Newton steps.
     """
 
     def __init__(
         self, basis: Matrix, y: Vector, likelihood: Likelihood, *, tol: float = 1e-12, max_iter: int = 50
     ) -> None:
-        self.basis = basis
-        self.size = float(y.size)
-        self._y, self._likelihood, self._tol, self._max_iter = y, likelihood, tol, max_iter
-        self._squares = np.square(basis)
-        self.least = least_logs(basis, SPREAD)
+        super().__init__(basis, y, likelihood, size=float(y.size), spread=SPREAD)
+        self._tol, self._max_iter, self._squares = tol, max_iter, np.square(basis)
 
-    @property
-    def phi_bounds(self) -> Matrix:
-        """Return the bounds of the likelihood's free parameters."""
-        return self._likelihood.bounds.reshape(-1, 2)
-
-    def derivatives(self, state: State) -> Derivatives:
-        """Return the derivatives of the loss at the mode."""
-        f = self.basis[:, state.active] @ state.weights
-        return self._likelihood.with_theta(state.phi).derivatives(self._y, f)
-
-    def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> State:
+    def state(self, active: Indices, log_precision: Vector, phi: Vector, weights: Vector | None = None) -> RVMState:
         """Find the mode and return the evidence with its derivatives."""
-        likelihood = self._likelihood.with_theta(phi)
+        likelihood = self.likelihood.with_theta(phi)
         root = np.exp(0.5 * log_precision)
         psi = self.basis[:, active] / root
         v, d, factor, status = self._mode(psi, likelihood, None if weights is None else weights * root)
@@ -64,13 +42,13 @@ class RowsProblem(RelevanceProblem):
         c = projected.T @ (var * d.third)
         gradient = 0.5 * (1.0 - v**2 - np.diagonal(Sigma) + v * c)
         if phi.size:
-            p = likelihood.theta_derivatives(self._y, psi @ v)
+            p = likelihood.theta_derivatives(self.y, psi @ v)
             # through the mode: df = -Psi Sigma Psi' (d loss'/d phi), and d ln Z = -1/2 u' df
             dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature @ var) + 0.5 * (p.gradient @ (psi @ c))
             gradient = np.concatenate([gradient, dphi])
-        return State(active, log_precision, phi, v, factor, Sigma, value, gradient, status)
+        return RVMState(active, log_precision, phi, v, factor, Sigma, value, gradient, status)
 
-    def scores(self, state: State) -> Scores:
+    def scores(self, state: RVMState) -> Scores:
         """Return the scores, at the cost of one product of the basis with the active functions."""
         d = self.derivatives(state)
         norm = d.curvature @ self._squares
@@ -107,7 +85,7 @@ class RowsProblem(RelevanceProblem):
         return v, d, factor, status
 
     def _at(self, psi: Matrix, likelihood: Likelihood, v: Vector) -> tuple[Vector, Derivatives, float]:
-        d = likelihood.derivatives(self._y, psi @ v)
+        d = likelihood.derivatives(self.y, psi @ v)
         return v, d, float(np.sum(d.loss) + 0.5 * (v @ v))
 
 
@@ -117,4 +95,4 @@ def _factor(psi: Matrix, curvature: Vector) -> Cholesky:
     return cholesky(H, overwrite=True, what="the Hessian of the weights")
 
 
-__all__ = ["RowsProblem"]
+__all__ = ["LaplaceRVM"]

@@ -4,17 +4,19 @@ Seen from one basis function, with all others as they are, the evidence as a fun
 
 .. math:: \tfrac12 \Bigl[ \ln \frac{a}{a + s} + \frac{q^2}{a + s} \Bigr] + \text{const}
 
-with the scores s and q of :class:`~bayesvm.inference.rvm.problem.Scores` (Tipping2003). If :math:`q^2 > s` it has its maximum at
-:math:`a = s^2/(q^2 - s)`, otherwise at infinity: the function drops out. In the coordinates of
-:mod:`~bayesvm.inference.rvm.problem` an active function is to be deleted if :math:`v_i^2 \le \Sigma_{ii} (1 - \Sigma_{ii})`.
+with the scores s and q of :class:`~bayesvm.inference.rvm.problem.Scores` (Tipping2003). If :math:`q^2 > s` it has its
+maximum at :math:`a = s^2/(q^2 - s)`, otherwise at infinity: the function drops out. In the coordinates of
+:mod:`~bayesvm.inference.rvm.problem` an active function is to be deleted if
+:math:`v_i^2 \le \Sigma_{ii} (1 - \Sigma_{ii})`.
 
 Problem: maximise :math:`\ln Z` over all precisions, infinity included, and over the parameters of the likelihood.
-Method: from the empty model (or a given one), add the function with the largest gain; re-estimate all active precisions by
-:math:`a_i \leftarrow a_i (1 - \Sigma_{ii})/v_i^2` and, after the first few additions, the noise by a scaled gradient step; delete what should be infinite; repeat. Before the end the active
-precisions and the noise are brought to convergence together, by Newton steps with the exact gradient and deletions between them. Every
-change is kept only if the evidence rises: for a loss that is not quadratic the gains are approximate, which can mislead the order, not
-the end. Where the Hessian of the weights cannot be factored (priors wider than the digits of the inner products), a change is refused.
-Stop: no addition promises more than ``tol`` nats, and the active precisions have converged.
+Method: from the empty model (or a given one), add the function with the largest gain; re-estimate all active precisions
+by :math:`a_i \leftarrow a_i (1 - \Sigma_{ii})/v_i^2` and, after the first few additions, the noise by a scaled gradient
+step; delete what should be infinite; repeat. Before the end the active precisions and the noise are brought to
+convergence together, by Newton steps with the exact gradient and deletions between them. A change is kept only if the
+evidence rises: for a loss that is not quadratic the gains are approximate, which can change the order of additions, not
+where they end. A change is refused where the Hessian of the weights cannot be factored (priors wider than the digits of
+the inner products). Stop: no addition promises more than ``tol`` nats, and the active precisions have converged.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
-from bayesvm.inference.rvm.gaussian import QuadraticProblem
-from bayesvm.inference.rvm.laplace import RowsProblem
-from bayesvm.inference.rvm.problem import RelevanceProblem, State, basis_cotangent
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.inference.rvm.gaussian import GaussianRVM
+from bayesvm.inference.rvm.laplace import LaplaceRVM
+from bayesvm.inference.rvm.problem import RVMProblem, RVMState, basis_cotangent
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg.eigen import symmetric_eigen
-from bayesvm.solvers.base import Status
+from bayesvm.solvers.base import Status, require
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: A function of which the active ones leave less than this share adds nothing but rounding errors.
@@ -39,7 +41,7 @@ INSIDE = 1e-10
 SAME = 1e-10
 #: Re-estimations after an addition; largest change of a logarithm in one of them.
 SWEEPS, LEAP = 2, 3.0
-#: Newton steps at the end, the largest of them (units of a logarithm), and the least curvature (nats per squared unit) they take for real.
+#: Newton steps at the end, the largest of them (in a logarithm), and the least curvature (nats per unit squared) used.
 NEWTON, STRIDE, FLAT = 60, 2.0, 1e-7
 #: Gradient (nats per unit of a logarithm) at which they end.
 SMALL = 1e-8
@@ -50,8 +52,8 @@ HOLD = 10
 
 
 @dataclasses.dataclass(frozen=True)
-class RelevanceStart:
-    """From where to begin: active functions, logarithms of their precisions, logarithms of the likelihood's parameters."""
+class RVMStart:
+    """From where to begin: active functions, logarithms of their precisions and of the likelihood's parameters."""
 
     active: Indices
     log_precision: Vector
@@ -59,7 +61,7 @@ class RelevanceStart:
 
 
 @dataclasses.dataclass(frozen=True)
-class Relevance:
+class RVMResult:
     r"""A relevance vector machine at an optimum of its evidence.
 
     Attributes
@@ -95,13 +97,13 @@ class Relevance:
     n_iter: int
 
     @property
-    def start(self) -> RelevanceStart:
+    def start(self) -> RVMStart:
         """From where a later search at neighbouring basis functions may begin."""
-        return RelevanceStart(self.active, np.log(self.precision), self.likelihood.theta)
+        return RVMStart(self.active, np.log(self.precision), self.likelihood.theta)
 
 
 @dataclasses.dataclass(frozen=True)
-class SequentialRelevance:
+class SequentialRVM:
     """Options of the sequential maximisation.
 
     Parameters
@@ -117,15 +119,9 @@ class SequentialRelevance:
 
     def check(self, likelihood: Likelihood) -> None:
         """Refuse losses without a second derivative everywhere."""
-        if not (likelihood.traits.convex and likelihood.traits.smoothness >= 2):
-            raise IncompatibleError(
-                f"a relevance vector machine cannot treat {type(likelihood).__name__}: it needs a convex loss with a "
-                "continuous second derivative"
-            )
+        require("a relevance vector machine", likelihood, smoothness=2, convex=True)
 
-    def maximize(
-        self, basis: Matrix, y: Vector, likelihood: Likelihood, start: RelevanceStart | None = None
-    ) -> Relevance:
+    def maximize(self, basis: Matrix, y: Vector, likelihood: Likelihood, start: RVMStart | None = None) -> RVMResult:
         """Maximise the evidence over precisions and the likelihood's parameters.
 
         Parameters
@@ -136,20 +132,18 @@ class SequentialRelevance:
             Labels -1/+1 or targets.
         likelihood : Likelihood
             Its free parameters are learnt.
-        start : RelevanceStart, optional
-            The optimum for a similar basis. The evidence has many local optima in the precisions: the start decides which
-            of them is followed.
+        start : RVMStart, optional
+            The optimum for a similar basis. The evidence has many local optima in the precisions: the start decides
+            which of them is followed.
         """
         self.check(likelihood)
-        problem: RelevanceProblem = (QuadraticProblem if likelihood.traits.quadratic else RowsProblem)(
-            basis, y, likelihood
-        )
+        problem: RVMProblem = (GaussianRVM if likelihood.traits.quadratic else LaplaceRVM)(basis, y, likelihood)
         if start is None:
-            start = RelevanceStart(np.empty(0, dtype=np.intp), np.empty(0), likelihood.theta)
+            start = RVMStart(np.empty(0, dtype=np.intp), np.empty(0), likelihood.theta)
         state, status, rounds = self._search(problem, _first(problem, start))
         order = np.argsort(state.active, kind="stable")
         covariance = state.covariance / state.root[:, None] / state.root
-        return Relevance(
+        return RVMResult(
             state.active[order],
             np.exp(state.log_precision[order]),
             state.weights[order],
@@ -161,7 +155,7 @@ class SequentialRelevance:
             rounds,
         )
 
-    def _search(self, problem: RelevanceProblem, state: State) -> tuple[State, Status, int]:
+    def _search(self, problem: RVMProblem, state: RVMState) -> tuple[RVMState, Status, int]:
         """Add, re-estimate and delete until nothing promises a gain."""
         tried = np.zeros(problem.basis.shape[1], dtype=bool)
         hold = 0 if state.active.size else HOLD
@@ -193,16 +187,14 @@ class SequentialRelevance:
         return state, Status.MAX_ITER, rounds
 
 
-def _first(problem: RelevanceProblem, start: RelevanceStart) -> State:
+def _first(problem: RVMProblem, start: RVMStart) -> RVMState:
     """Return the state at a start, or that of no functions if it cannot be computed."""
     logs = np.clip(start.log_precision, *problem.log_bounds(start.active).T)
     found = _state(problem, start.active, logs, start.phi, None)
     return found or problem.state(start.active[:0], logs[:0], start.phi)
 
 
-def _state(
-    problem: RelevanceProblem, active: Indices, logs: Vector, phi: Vector, weights: Vector | None
-) -> State | None:
+def _state(problem: RVMProblem, active: Indices, logs: Vector, phi: Vector, weights: Vector | None) -> RVMState | None:
     """Return the state, or None where it cannot be computed."""
     try:
         return problem.state(active, logs, phi, weights)
@@ -210,7 +202,7 @@ def _state(
         return None
 
 
-def _additions(problem: RelevanceProblem, state: State) -> tuple[Vector, Vector]:
+def _additions(problem: RVMProblem, state: RVMState) -> tuple[Vector, Vector]:
     """Return the gain in nats that each inactive function promises, and the precision at which it is reached."""
     found = problem.scores(state)
     square = found.q**2
@@ -221,8 +213,8 @@ def _additions(problem: RelevanceProblem, state: State) -> tuple[Vector, Vector]
     return gain, np.where(usable, s * s / (square - s), np.inf)
 
 
-def _reestimated(problem: RelevanceProblem, state: State, *, noise: bool) -> State:
-    """Return the state after one re-estimation of precisions and (if ``noise``) likelihood, unless the evidence would fall."""
+def _reestimated(problem: RVMProblem, state: RVMState, *, noise: bool) -> RVMState:
+    """Return the state after one re-estimation of precisions and (if ``noise``) likelihood, if the evidence rises."""
     m = state.active.size
     determined = np.maximum(1.0 - np.diagonal(state.covariance), 1e-300)
     with np.errstate(divide="ignore"):
@@ -235,8 +227,8 @@ def _reestimated(problem: RelevanceProblem, state: State, *, noise: bool) -> Sta
     return new if new is not None and new.value > state.value else state
 
 
-def _pruned(problem: RelevanceProblem, state: State) -> State:
-    """Return the state without the functions whose precision has its optimum at infinity, as far as the evidence agrees."""
+def _pruned(problem: RVMProblem, state: RVMState) -> RVMState:
+    """Return the state without the functions whose precision has its optimum at infinity, if the evidence agrees."""
     while state.active.size:
         Sigma = np.diagonal(state.covariance)
         surplus = state.v**2 - Sigma * (1.0 - Sigma)
@@ -251,44 +243,56 @@ def _pruned(problem: RelevanceProblem, state: State) -> State:
     return state
 
 
-def _converged(problem: RelevanceProblem, state: State) -> State:
+def _converged(problem: RVMProblem, state: RVMState) -> RVMState:
     """Return the state with all active precisions and the likelihood's parameters at their joint optimum.
 
-    Newton's method to the last digits, so that equal data in another order, form or unit give the same machine. The Hessian is a
-    model of it plus a correction, which is zero as long as steps halve the gradient, and else what the exact Hessian adds to the
-    model. A function whose precision is on its way to infinity is deleted as soon as that does not cost evidence.
+    Newton's method to the last digits, so that equal data in another order, form or unit give the same machine. The
+    Hessian is a model of it plus a correction, which is zero as long as steps halve the gradient, and else what the
+    exact Hessian adds to the model. A function whose precision is on its way to infinity is deleted as soon as that
+    does not cost evidence.
     """
-    state, correction, last = _pruned(problem, state), None, np.inf
+    state, correction, last = _pruned(problem, state), np.empty((0, 0)), np.inf
     for _ in range(NEWTON):
         free = _free(problem, state)
         size = float(np.max(np.abs(state.gradient[free]), initial=0.0))
         slow = size > 0.5 * last
-        if size < SMALL or (slow and size < ROUNDING and correction is not None):
+        if size < SMALL or (slow and size < ROUNDING and correction.size):
             break
-        model = problem.hessian_model(state)
-        if slow or (correction is not None and correction.shape != model.shape):
-            correction = problem.hessian(state) - model if slow else None
-        new = _newton(problem, state, free, model if correction is None else model + correction)
-        if new is None and not slow:
-            correction = problem.hessian(state) - model
-            new = _newton(problem, state, free, model + correction)
+        new, correction = _step(problem, state, free, correction, exact=slow)
         if new is None:
             break
         state, last = _pruned(problem, new), size
     return state
 
 
-def _bounds(problem: RelevanceProblem, state: State) -> Matrix:
+def _step(
+    problem: RVMProblem, state: RVMState, free: NDArray[np.bool_], correction: Matrix, *, exact: bool
+) -> tuple[RVMState | None, Matrix]:
+    """Return the state after a Newton step (None if there is none uphill) and the correction of the Hessian it used.
+
+    The correction is computed if ``exact`` or if no step with the given one succeeds; one of another size is dropped.
+    """
+    model = problem.hessian_model(state)
+    if not exact:
+        correction = correction if correction.shape == model.shape else np.empty((0, 0))
+        new = _newton(problem, state, free, model + correction if correction.size else model)
+        if new is not None:
+            return new, correction
+    correction = problem.hessian(state) - model
+    return _newton(problem, state, free, model + correction), correction
+
+
+def _bounds(problem: RVMProblem, state: RVMState) -> Matrix:
     return np.concatenate([problem.log_bounds(state.active), problem.phi_bounds])
 
 
-def _free(problem: RelevanceProblem, state: State) -> NDArray[np.bool_]:
+def _free(problem: RVMProblem, state: RVMState) -> NDArray[np.bool_]:
     """Return which logarithms can move uphill: not those at a bound beyond which the evidence would rise."""
     x, (low, high) = np.concatenate([state.log_precision, state.phi]), _bounds(problem, state).T
     return np.asarray(~((x <= low) & (state.gradient < 0.0) | (x >= high) & (state.gradient > 0.0)))
 
 
-def _newton(problem: RelevanceProblem, state: State, free: NDArray[np.bool_], H: Matrix) -> State | None:
+def _newton(problem: RVMProblem, state: RVMState, free: NDArray[np.bool_], H: Matrix) -> RVMState | None:
     """Return the state after one step uphill in the free logarithms; None if no step raises the evidence."""
     part = H[np.ix_(free, free)]
     values, vectors = symmetric_eigen(0.5 * (part + part.T))
@@ -305,4 +309,4 @@ def _newton(problem: RelevanceProblem, state: State, free: NDArray[np.bool_], H:
     return None
 
 
-__all__ = ["Relevance", "RelevanceStart", "SequentialRelevance"]
+__all__ = ["RVMResult", "RVMStart", "SequentialRVM"]

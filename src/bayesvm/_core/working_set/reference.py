@@ -3,9 +3,9 @@ r"""Plain NumPy statement of what the working-set solver computes; the oracle of
 .. math:: \min_a \; \tfrac12 a^\top K a + \sum_i \bigl[-y_i a_i + \kappa_i |a_i| + \tfrac12 b_i a_i^2
           + w_i\, c(|a_i|/w_i)\bigr], \quad l_i \le a_i \le u_i, \quad \Bigl[\sum_i a_i = 0\Bigr]
 
-with :math:`c(x) = \tfrac4\pi x \arctan\tfrac{2x}{\pi} - \ln(1 + (\tfrac{2x}{\pi})^2)`. The pair that violates the optimality
-conditions most (without the constraint: the variable) moves to the minimum along its line, found by bisection of the
-derivative, until no violation above the tolerance remains. No cache, no shrinking, no second-order selection.
+with :math:`c(x) = \tfrac4\pi x \arctan\tfrac{2x}{\pi} - \ln(1 + (\tfrac{2x}{\pi})^2)`. The pair that violates the
+optimality conditions most (without the constraint: the variable) moves to the minimum along its line, found by
+bisection, until no violation above the tolerance remains. No cache, no shrinking, no second-order selection.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 #include <limits>
 #include <vector>
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 
 using Index = std::int64_t;
 
@@ -62,4 +62,4 @@ struct Terms {
   bool curved(Index i) const { return weight[i] > 0.0; }
 };
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

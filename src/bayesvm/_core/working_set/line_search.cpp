@@ -1,8 +1,8 @@
-#include "smo_line.hpp"
+#include "line_search.hpp"
 
 #include <algorithm>
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -85,4 +85,4 @@ double minimize_on_line(const Terms& terms, Mover& first, Mover& second, double 
   return total;
 }
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

@@ -2,9 +2,9 @@
 #pragma once
 #include <vector>
 
-#include "smo_terms.hpp"
+#include "terms.hpp"
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 
 // A symmetric matrix that is asked for columns. Rows may be arranged in another order, so that the rows of interest
 // come first; columns are always named by their original number.
@@ -73,4 +73,4 @@ private:
   std::vector<double> half_, by_feature_, half_arranged_;
 };
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

@@ -9,20 +9,15 @@
 #include <stdexcept>
 #include <string>
 
-#include "smo_shared.hpp"
-#include "smo_solver.hpp"
+#include "../arrays.hpp"
+#include "shared_columns.hpp"
+#include "solver.hpp"
 
-namespace nb = nanobind;
+using namespace bayesvm;
+using namespace bayesvm::working_set;
 using nb::literals::operator""_a;
-using namespace bayesvm::smo;
 
 namespace {
-
-using ConstMatrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using ConstVector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using NewVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
-using NewNumbers = nb::ndarray<nb::numpy, Index, nb::ndim<1>>;
 
 // SciPy offers the addresses of its BLAS routines in capsules whose name is the signature.
 template <class Function> Function blas_routine(const char* name) {
@@ -49,8 +44,7 @@ std::vector<double> copied(const ConstVector& v, Index n, const char* name) {
 template <class Array, class Value> Array fresh(const std::vector<Value>& values) {
   auto* data = new Value[values.size()];
   std::copy(values.begin(), values.end(), data);
-  nb::capsule keep(data, [](void* p) noexcept { delete[] static_cast<Value*>(p); });
-  return Array(data, {values.size()}, keep);
+  return Array(data, {values.size()}, owner(data));
 }
 
 // Columns from Python: called with the numbers of the columns and of the rows, returns one row per column.
@@ -88,11 +82,7 @@ struct Columns {
 };
 
 struct DenseColumns final : Columns {
-  explicit DenseColumns(ConstMatrix K) : K(std::move(K)) {
-    if (this->K.shape(0) != this->K.shape(1))
-      throw std::invalid_argument("expected a square matrix, found " + std::to_string(this->K.shape(0)) + " x " +
-                                  std::to_string(this->K.shape(1)));
-  }
+  explicit DenseColumns(ConstMatrix K) : K(std::move(K)) { check_square(this->K.shape(0), this->K.shape(1)); }
   Index size() const override { return static_cast<Index>(K.shape(0)); }
   std::shared_ptr<Matrix> matrix() const override { return std::make_shared<DenseMatrix>(K.data(), size()); }
   ConstMatrix K;
@@ -125,14 +115,10 @@ struct SharedColumns final : Columns {
     for (Index i = 0; i < store->size(); ++i)
       rows.push_back(i);
   }
-  SharedColumns(const SharedColumns& whole, Numbers part) : source(whole.source), store(whole.store) {
-    for (std::size_t k = 0; k < part.shape(0); ++k) {
-      const Index row = part.data()[k];
-      if (row < 0 || row >= whole.size())
-        throw std::out_of_range("row number " + std::to_string(row) + " is outside 0.." + std::to_string(whole.size()) +
-                                " (exclusive)");
-      rows.push_back(whole.rows[static_cast<std::size_t>(row)]);
-    }
+  SharedColumns(const SharedColumns& whole, ConstNumbers part) : source(whole.source), store(whole.store) {
+    check_row_numbers(part, whole.rows.size());
+    for (std::size_t k = 0; k < part.shape(0); ++k)
+      rows.push_back(whole.rows[static_cast<std::size_t>(part.data()[k])]);
   }
   Index size() const override { return static_cast<Index>(rows.size()); }
   std::shared_ptr<Matrix> matrix() const override { return std::make_shared<StoreView>(store, rows); }
@@ -142,10 +128,10 @@ struct SharedColumns final : Columns {
 };
 
 // A solver and the matrix that it has for itself.
-struct Machine {
-  Machine(std::shared_ptr<const Columns> columns, ConstVector target, ConstVector kink, ConstVector bend,
-          ConstVector weight, ConstVector lower, ConstVector upper, ConstVector start, bool equality, bool shrink,
-          double tol, Index max_iter, std::size_t cache_bytes)
+struct OwnedSolver {
+  OwnedSolver(std::shared_ptr<const Columns> columns, ConstVector target, ConstVector kink, ConstVector bend,
+              ConstVector weight, ConstVector lower, ConstVector upper, ConstVector start, bool equality, bool shrink,
+              double tol, Index max_iter, std::size_t cache_bytes)
       : columns(columns), matrix(columns->matrix()),
         solver(make(*matrix, target, kink, bend, weight, lower, upper, start,
                     Options{equality, shrink, tol, max_iter, cache_bytes})) {}
@@ -175,9 +161,10 @@ struct Machine {
 
 } // namespace
 
-NB_MODULE(_smo, m) {
-  m.doc() = "Working-set solver of the duals of support vector machines; bayesvm._core.smo_reference states the same "
-            "in NumPy.";
+NB_MODULE(_working_set, m) {
+  m.doc() =
+      "Working-set solver of the duals of support vector machines; bayesvm._core.working_set.reference states the same "
+      "in NumPy.";
   nb::class_<Columns>(m, "Columns", "Where the columns of a symmetric matrix come from.")
       .def_prop_ro("size", &Columns::size, "Number of rows and columns.");
   nb::class_<DenseColumns, Columns>(m, "DenseColumns", "A matrix in memory.").def(nb::init<ConstMatrix>(), "K"_a);
@@ -190,29 +177,30 @@ NB_MODULE(_smo, m) {
   nb::class_<SharedColumns, Columns>(m, "SharedColumns", "Columns computed once for several solvers, also in parallel.")
       .def(nb::init<std::shared_ptr<const Columns>>(), "source"_a)
       .def(
-          "take", [](const SharedColumns& self, Numbers rows) { return std::make_shared<SharedColumns>(self, rows); },
+          "take",
+          [](const SharedColumns& self, ConstNumbers rows) { return std::make_shared<SharedColumns>(self, rows); },
           "rows"_a, "The submatrix of the given rows and columns.");
-  nb::class_<Machine>(m, "Solver", "One dual problem on its way to the optimum.")
+  nb::class_<OwnedSolver>(m, "Solver", "One dual problem on its way to the optimum.")
       .def(nb::init<std::shared_ptr<const Columns>, ConstVector, ConstVector, ConstVector, ConstVector, ConstVector,
                     ConstVector, ConstVector, bool, bool, double, Index, std::size_t>(),
            "columns"_a, "target"_a, "kink"_a, "bend"_a, "weight"_a, "lower"_a, "upper"_a, "start"_a, "equality"_a,
            "shrink"_a, "tol"_a, "max_iter"_a, "cache_bytes"_a)
-      .def("run", &Machine::run, "seconds"_a,
+      .def("run", &OwnedSolver::run, "seconds"_a,
            "Work for about that long; 0 running, 1 converged, 2 stalled, 3 max_iter.")
       .def(
-          "set_tol", [](Machine& self, double tol) { self.solver.set_tol(tol); }, "tol"_a)
-      .def_prop_ro("gap", [](const Machine& self) { return self.solver.gap(); })
-      .def_prop_ro("iterations", [](const Machine& self) { return self.solver.iterations(); })
-      .def_prop_ro("misses", [](const Machine& self) { return self.solver.misses(); })
-      .def_prop_ro("active", [](const Machine& self) { return self.solver.active(); })
-      .def_prop_ro("objective", [](const Machine& self) { return self.solver.objective(); })
+          "set_tol", [](OwnedSolver& self, double tol) { self.solver.set_tol(tol); }, "tol"_a)
+      .def_prop_ro("gap", [](const OwnedSolver& self) { return self.solver.gap(); })
+      .def_prop_ro("iterations", [](const OwnedSolver& self) { return self.solver.iterations(); })
+      .def_prop_ro("misses", [](const OwnedSolver& self) { return self.solver.misses(); })
+      .def_prop_ro("active", [](const OwnedSolver& self) { return self.solver.active(); })
+      .def_prop_ro("objective", [](const OwnedSolver& self) { return self.solver.objective(); })
       .def_prop_ro("multiplier",
-                   [](const Machine& self) {
+                   [](const OwnedSolver& self) {
                      return nb::make_tuple(self.solver.multiplier_low(), self.solver.multiplier_high());
                    })
       .def_prop_ro(
-          "alpha", [](const Machine& self) { return fresh<NewVector>(self.solver.alpha()); }, nb::rv_policy::move)
+          "alpha", [](const OwnedSolver& self) { return fresh<NewVector>(self.solver.alpha()); }, nb::rv_policy::move)
       .def_prop_ro(
-          "gradient", [](const Machine& self) { return fresh<NewVector>(self.solver.gradient()); },
+          "gradient", [](const OwnedSolver& self) { return fresh<NewVector>(self.solver.gradient()); },
           nb::rv_policy::move);
 }

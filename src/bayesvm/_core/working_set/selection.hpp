@@ -1,9 +1,9 @@
 // The loops over all active variables; the time of the solver is spent here. Everything is finite (kHuge stands for
 // infinity).
 #pragma once
-#include "smo_terms.hpp"
+#include "terms.hpp"
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 
 // Smallest g + up and largest g + down, with their positions: the two ends of the optimality conditions.
 struct Extremes {
@@ -34,4 +34,4 @@ Index best_second(const double* g, const double* up, const double* down, const d
 // g += x a.
 void add(double* g, const double* a, double x, Index n);
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

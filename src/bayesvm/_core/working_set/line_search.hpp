@@ -1,8 +1,8 @@
 // Exact minimisation of a dual objective along a line in one or two of its variables.
 #pragma once
-#include "smo_terms.hpp"
+#include "terms.hpp"
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 
 // One variable of the line a + t p: its index, its value and its share of the direction (0: it stays).
 struct Mover {
@@ -17,4 +17,4 @@ struct Mover {
 // C.2). Returns t.
 double minimize_on_line(const Terms& terms, Mover& first, Mover& second, double slope, double curvature);
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

@@ -1,39 +1,20 @@
-#include "gram.hpp"
+#include "loops.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
-// Let the loader choose the widest vector unit of the machine; the code is the same for all.
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__)
-#define BAYESVM_VECTOR __attribute__((target_clones("avx512f", "avx2,fma", "default")))
-#else
-#define BAYESVM_VECTOR
-#endif
+#include "../exponentials.hpp"
+#include "../vector.hpp"
 
-namespace bayesvm {
+namespace bayesvm::gram {
 namespace {
 
 constexpr std::size_t kBlock = 64;
 
-// One row segment: row[j] = variance * exp(-max(0, (norm_i + norms[j]) / 2 - row[j])).
-BAYESVM_VECTOR void exponentials(double* row, const double* half_norms, double half_norm, double variance,
-                                 std::size_t count) {
-#pragma omp simd
-  for (std::size_t j = 0; j < count; ++j) {
-    const double d = half_norm + half_norms[j] - row[j];
-    row[j] = variance * std::exp(-(d > 0.0 ? d : 0.0));
-  }
-}
-
-BAYESVM_VECTOR void scaled_exponentials(const double* D, double scale, double variance, double* out, std::size_t count) {
-#pragma omp simd
-  for (std::size_t j = 0; j < count; ++j) out[j] = variance * std::exp(-scale * D[j]);
-}
-
 BAYESVM_VECTOR void add_scaled(const double* a, double x, const double* b, double y, double* out, std::size_t count) {
 #pragma omp simd
-  for (std::size_t j = 0; j < count; ++j) out[j] += x * a[j] + y * b[j];
+  for (std::size_t j = 0; j < count; ++j)
+    out[j] += x * a[j] + y * b[j];
 }
 
 // Copy rows top..bottom of the upper triangle below the diagonal, tile by tile so that both sides stay in cache.
@@ -41,19 +22,21 @@ void mirror(double* A, std::size_t n, std::size_t top, std::size_t bottom) {
   for (std::size_t left = top; left < n; left += kBlock) {
     const std::size_t right = std::min(left + kBlock, n);
     for (std::size_t i = top; i < bottom; ++i)
-      for (std::size_t j = std::max(left, i + 1); j < right; ++j) A[j * n + i] = A[i * n + j];
+      for (std::size_t j = std::max(left, i + 1); j < right; ++j)
+        A[j * n + i] = A[i * n + j];
   }
 }
 
-}  // namespace
+} // namespace
 
 void gaussian_from_inner(double* G, std::size_t n, double variance) {
   std::vector<double> half(n);
-  for (std::size_t i = 0; i < n; ++i) half[i] = 0.5 * G[i * n + i];
+  for (std::size_t i = 0; i < n; ++i)
+    half[i] = 0.5 * G[i * n + i];
   for (std::size_t top = 0; top < n; top += kBlock) {
     const std::size_t bottom = std::min(top + kBlock, n);
     for (std::size_t i = top; i < bottom; ++i) {
-      exponentials(G + i * n + i + 1, half.data() + i + 1, half[i], variance, n - i - 1);
+      gaussian_row(G + i * n + i + 1, half.data() + i + 1, half[i], variance, n - i - 1);
       G[i * n + i] = variance;
     }
     mirror(G, n, top, bottom);
@@ -63,14 +46,14 @@ void gaussian_from_inner(double* G, std::size_t n, double variance) {
 void gaussian_of_distances(const double* D, std::size_t rows, std::size_t columns, bool symmetric, double scale,
                            double variance, double* out) {
   if (!symmetric) {
-    scaled_exponentials(D, scale, variance, out, rows * columns);
+    gaussian_of_squares(D, scale, variance, out, rows * columns);
     return;
   }
   const std::size_t n = rows;
   for (std::size_t top = 0; top < n; top += kBlock) {
     const std::size_t bottom = std::min(top + kBlock, n);
     for (std::size_t i = top; i < bottom; ++i)
-      scaled_exponentials(D + i * n + i, scale, variance, out + i * n + i, n - i);
+      gaussian_of_squares(D + i * n + i, scale, variance, out + i * n + i, n - i);
     mirror(out, n, top, bottom);
   }
 }
@@ -93,9 +76,10 @@ void scaled_block(const double* K, std::size_t n, const std::int64_t* rows, cons
     const double* row = K + static_cast<std::size_t>(rows[i]) * n;
     double* to = out + i * m;
     std::fill(to, to + i, 0.0);
-    for (std::size_t j = i; j < m; ++j) to[j] = root[i] * root[j] * row[rows[j]];
+    for (std::size_t j = i; j < m; ++j)
+      to[j] = root[i] * root[j] * row[rows[j]];
     to[i] += 1.0;
   }
 }
 
-}  // namespace bayesvm
+} // namespace bayesvm::gram

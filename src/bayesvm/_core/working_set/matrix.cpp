@@ -1,12 +1,12 @@
-#include "smo_matrix.hpp"
+#include "matrix.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "smo_fill.hpp"
+#include "../exponentials.hpp"
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 
 Matrix::Matrix(Index n) : order_(static_cast<std::size_t>(n)) {
   std::iota(order_.begin(), order_.end(), Index{0});
@@ -65,13 +65,13 @@ void KernelMatrix::columns(const Index* which, Index count, Index first, Index l
   for (Index c = 0; c < count; ++c) {
     double* column = out + c * rows;
     if (shape_.gaussian) {
-      gaussian_column(column, half_arranged_.data() + first, half_[which[c]], shape_.variance, rows);
+      gaussian_row(column, half_arranged_.data() + first, half_[which[c]], shape_.variance, rows);
       for (Index r = 0; r < rows; ++r) // the diagonal without rounding
         if (order_[first + r] == which[c]) column[r] = shape_.variance;
     } else {
-      polynomial_column(column, shape_.variance, shape_.offset, shape_.degree, rows);
+      polynomial_row(column, shape_.variance, shape_.offset, shape_.degree, rows);
     }
   }
 }
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

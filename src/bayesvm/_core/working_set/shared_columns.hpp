@@ -5,9 +5,9 @@
 #include <memory>
 #include <mutex>
 
-#include "smo_matrix.hpp"
+#include "matrix.hpp"
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 
 // All columns of a matrix, each computed once, when it is first asked for; safe to use from several threads. Pages of
 // memory that no column has touched cost nothing.
@@ -40,4 +40,4 @@ private:
   std::vector<Index> rows_, arranged_rows_;
 };
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

@@ -5,10 +5,10 @@
 #include <random>
 #include <thread>
 
-#include "smo_shared.hpp"
-#include "smo_solver.hpp"
+#include "shared_columns.hpp"
+#include "solver.hpp"
 
-using namespace bayesvm::smo;
+using namespace bayesvm::working_set;
 
 namespace {
 

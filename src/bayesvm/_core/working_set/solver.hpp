@@ -1,13 +1,13 @@
-// Sequential minimal optimisation of the dual problem in smo_terms.hpp.
+// Sequential minimal optimisation of the dual problem in terms.hpp.
 #pragma once
 #include <vector>
 
-#include "smo_cache.hpp"
-#include "smo_loops.hpp"
-#include "smo_matrix.hpp"
-#include "smo_terms.hpp"
+#include "cache.hpp"
+#include "matrix.hpp"
+#include "selection.hpp"
+#include "terms.hpp"
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 
 enum class Status { kRunning, kConverged, kStalled, kMaxIter };
 
@@ -81,4 +81,4 @@ private:
   std::vector<Index> pending_; // columns that the reconstruction still has to add
 };
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

@@ -1,6 +1,6 @@
-#include "smo_shared.hpp"
+#include "shared_columns.hpp"
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 
 ColumnStore::ColumnStore(std::shared_ptr<const Matrix> matrix)
     : matrix_(std::move(matrix)), n_(matrix_->size()),
@@ -44,4 +44,4 @@ void StoreView::columns(const Index* which, Index count, Index first, Index last
   }
 }
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

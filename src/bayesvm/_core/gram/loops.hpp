@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bayesvm {
+namespace bayesvm::gram {
 
 // G (n x n, symmetric): inner products on entry, variance * exp(-|x_i - x_j|^2 / 2) on return.
 void gaussian_from_inner(double* G, std::size_t n, double variance);
@@ -19,4 +19,4 @@ void rows_times(const double* K, std::size_t n, const std::int64_t* rows, const 
 void scaled_block(const double* K, std::size_t n, const std::int64_t* rows, const double* root, std::size_t m,
                   double* out);
 
-}  // namespace bayesvm
+} // namespace bayesvm::gram

@@ -21,7 +21,7 @@ def gaussian_of_distances(D: Matrix, scale: float, variance: float, symmetric: b
 
 
 def rows_times(K: Matrix, rows: Indices, x: Vector) -> Vector:
-    r"""Return :math:`\sum_{i \in rows} x_i K_{i \cdot}`: the product K x for a symmetric K and an x that is zero elsewhere."""
+    r"""Return :math:`\sum_{i \in rows} x_i K_{i \cdot}`, which is K x for a symmetric K if x is zero elsewhere."""
     return np.asarray(x @ K[rows])
 
 

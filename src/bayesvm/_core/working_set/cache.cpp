@@ -1,8 +1,8 @@
-#include "smo_cache.hpp"
+#include "cache.hpp"
 
 #include <algorithm>
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 
 ColumnCache::ColumnCache(Matrix& matrix, std::size_t bytes)
     : matrix_(matrix), entries_(static_cast<std::size_t>(matrix.size())), budget_(bytes) {}
@@ -93,4 +93,4 @@ void ColumnCache::keep(const std::vector<Index>& positions, const std::vector<ch
   }
 }
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

@@ -1,12 +1,12 @@
-#include "smo_solver.hpp"
+#include "solver.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
 
-#include "smo_line.hpp"
+#include "line_search.hpp"
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -68,7 +68,7 @@ void Solver::measure() {
 }
 
 // -- reconstruction of the gradient
-// ------------------------------------------------------------------------------------
+
 void Solver::begin_restore(Index from) {
   phase_ = Phase::kRestore;
   restore_from_ = from;
@@ -104,7 +104,7 @@ void Solver::restore_some() {
 }
 
 // -- shrinking
-// ---------------------------------------------------------------------------------------------------------
+
 void Solver::shrink() {
   const double high = options_.equality ? extremes_.high : gap_, low = options_.equality ? extremes_.low : -gap_;
   std::vector<Index> stay, go;
@@ -140,7 +140,7 @@ void Solver::shrink() {
 }
 
 // -- steps
-// -------------------------------------------------------------------------------------------------------------
+
 bool Solver::moved(Index at_i, Index at_j, const double* column_i, const double* column_j, double new_i, double new_j) {
   double& a_i = alpha_[matrix_.order()[at_i]];
   double& a_j = alpha_[matrix_.order()[at_j]];
@@ -268,4 +268,4 @@ Status Solver::run(double seconds) {
   return status_;
 }
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "smo_matrix.hpp"
+#include "matrix.hpp"
 
-namespace bayesvm::smo {
+namespace bayesvm::working_set {
 
 class ColumnCache {
 public:
@@ -46,4 +46,4 @@ private:
   Index kept_ = 0, misses_ = 0;
 };
 
-} // namespace bayesvm::smo
+} // namespace bayesvm::working_set

@@ -1,0 +1,41 @@
+// What the binding layers share: types of arrays, and checks that name what was expected and found.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace bayesvm {
+
+namespace nb = nanobind;
+
+using ConstMatrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using ConstVector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ConstNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using NewMatrix = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+using NewVector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using NewNumbers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
+
+// Deletes an array of Values when Python lets go of it.
+template <class Value> nb::capsule owner(Value* data) {
+  return nb::capsule(data, [](void* p) noexcept { delete[] static_cast<Value*>(p); });
+}
+
+inline void check_square(std::size_t rows, std::size_t columns) {
+  if (rows != columns)
+    throw std::invalid_argument("expected a square matrix, found " + std::to_string(rows) + " x " +
+                                std::to_string(columns));
+}
+
+inline void check_row_numbers(const ConstNumbers& rows, std::size_t limit) {
+  for (std::size_t k = 0; k < rows.shape(0); ++k) {
+    const std::int64_t row = rows.data()[k];
+    if (row < 0 || static_cast<std::size_t>(row) >= limit)
+      throw std::out_of_range("row number " + std::to_string(row) + " is outside 0.." + std::to_string(limit) +
+                              " (exclusive)");
+  }
+}
+
+} // namespace bayesvm
