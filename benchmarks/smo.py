@@ -61,7 +61,7 @@ def speed() -> None:
             scale = (2.0 * gamma) ** -0.5
             for C in (1.0, 10.0):
                 svc = SVC(C=C, gamma=gamma, tol=1e-3)
-                ours = ExtendedSVC(C, kernel=Gaussian(1.0, scale), tol=1e-3)
+                ours = ExtendedSVC(C=C, kernel=Gaussian(1.0, scale), tol=1e-3)
                 trigonometric = TrigonometricSVC(Gaussian(C, scale), tol=1e-3)
                 machines = [svc, ours, trigonometric]
                 s, o, t = cpu_interleaved([functools.partial(m.fit, X, y) for m in machines], 3)
@@ -130,7 +130,7 @@ def interrupt() -> None:
 
     threading.Thread(target=send, daemon=True).start()
     try:
-        ExtendedSVC(1e4, tol=1e-9).fit(X, y)
+        ExtendedSVC(C=1e4, tol=1e-9).fit(X, y)
     except KeyboardInterrupt:
         print(f"interrupt: KeyboardInterrupt {time.perf_counter() - sent[0]:.2f} s after the signal (limit 1)")
 

@@ -119,7 +119,7 @@ INDEFINITE = np.random.default_rng(1).normal(size=(N, N))
 INDEFINITE = INDEFINITE + INDEFINITE.T
 
 
-@pytest.mark.parametrize("optimizer", ["lbfgs", None])
+@pytest.mark.parametrize("optimizer", ["bfgs", None])
 @pytest.mark.parametrize(
     ("data", "kernel"),
     [(INDEFINITE, Precomputed()), (X, MLP(1.0, 5.0, 5.0)), (X, MLP(1.0, 5.0, 5.0) + Constant())],
@@ -136,16 +136,16 @@ def test_a_kernel_that_is_not_positive_definite(data, kernel, optimizer):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"optimizer": "adam"}, "optimizer: expected 'lbfgs' or None, found 'adam'"),
+        ({"optimizer": "adam"}, "optimizer: expected 'bfgs' or None, found 'adam'"),
         ({"n_starts": 0}, "n_starts: expected an integer of at least 1, found 0"),
         ({"n_starts": 2.5}, "n_starts: expected an integer of at least 1, found 2.5"),
         ({"n_starts": True}, "n_starts: expected an integer of at least 1, found True"),
-        ({"max_iter": 0}, "max_iter: expected an integer of at least 1, found 0"),
-        ({"tol": 0.0}, "tol: expected a positive number of nats, found 0.0"),
-        ({"tol": -1}, "tol: expected a positive number of nats, found -1"),
-        ({"tol": np.nan}, "tol: expected a positive number of nats, found nan"),
-        ({"tol": np.inf}, "tol: expected a positive number of nats, found inf"),
-        ({"tol": "small"}, "tol: expected a positive number of nats, found 'small'"),
+        ({"max_evaluations": 0}, "max_evaluations: expected an integer of at least 1, found 0"),
+        ({"evidence_tol": 0.0}, "evidence_tol: expected a positive number of nats, found 0.0"),
+        ({"evidence_tol": -1}, "evidence_tol: expected a positive number of nats, found -1"),
+        ({"evidence_tol": np.nan}, "evidence_tol: expected a positive number of nats, found nan"),
+        ({"evidence_tol": np.inf}, "evidence_tol: expected a positive number of nats, found inf"),
+        ({"evidence_tol": "small"}, "evidence_tol: expected a positive number of nats, found 'small'"),
         ({"hyperprior": "flat"}, "hyperprior: expected None or a bayesvm.hyper.Hyperprior, found 'flat'"),
         ({"kernel": "rbf"}, "kernel: expected an object, None, or 'auto' with an optimizer, found 'rbf'"),
         (

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import check_estimator
 
+from bayesvm.estimators._margin_classifier import dual_values
 from bayesvm.estimators.extended_svc import ExtendedSVC
 from bayesvm.estimators.extended_svr import ExtendedSVR
 from bayesvm.estimators.trigonometric_svc import TrigonometricSVC
@@ -41,7 +42,7 @@ def test_same_optimum_as_scikit_learn_svc(seed):
     y = z > 0.0
     C, gamma = 10.0 ** rng.uniform(-1, 1), 10.0 ** rng.uniform(-1, 0)
     kernel = Gaussian(1.0, (2.0 * gamma) ** -0.5)
-    ours = ExtendedSVC(C, kernel=kernel, tol=1e-6, class_weight={True: 2.0}).fit(X, y, sample_weight=w)
+    ours = ExtendedSVC(C=C, kernel=kernel, tol=1e-6, class_weight={True: 2.0}).fit(X, y, sample_weight=w)
     theirs = SVC(C=C, gamma=gamma, tol=1e-6, class_weight={True: 2.0}).fit(X, y, sample_weight=w)
     K, s = kernel.gram(X), np.where(y, 1.0, -1.0)
     values = []
@@ -60,7 +61,7 @@ def test_same_optimum_as_scikit_learn_svr(seed):
     X, y, w, rng = sample(seed)
     C, gamma, epsilon = 10.0 ** rng.uniform(-1, 1), 10.0 ** rng.uniform(-1, 0), rng.uniform(0.01, 0.3)
     kernel = Gaussian(1.0, (2.0 * gamma) ** -0.5)
-    ours = ExtendedSVR(C, epsilon, loss="epsilon-insensitive", kernel=kernel, tol=1e-6).fit(X, y, sample_weight=w)
+    ours = ExtendedSVR(C=C, epsilon=epsilon, loss="epsilon-insensitive", kernel=kernel, tol=1e-6).fit(X, y, sample_weight=w)
     theirs = SVR(C=C, gamma=gamma, epsilon=epsilon, tol=1e-6).fit(X, y, sample_weight=w)
     K = kernel.gram(X)
     values = []
@@ -83,7 +84,7 @@ def test_default_kernel_is_that_of_scikit_learn():
 def primal(machine, X, loss):
     a = machine.dual_coef_[0]
     K = machine.kernel_.gram(machine.support_vectors_)
-    return 0.5 * a @ K @ a + loss(machine._values(X)[:, 0]).sum()
+    return 0.5 * a @ K @ a + loss(dual_values(machine, X)[:, 0]).sum()
 
 
 MARGIN_LOSSES = {
@@ -97,7 +98,7 @@ MARGIN_LOSSES = {
 def test_primal_and_dual_meet_in_classification(loss):
     X, z, w, _ = sample(1)
     y = np.where(z > 0.0, 1.0, -1.0)
-    machine = ExtendedSVC(3.0, 0.4, loss, Gaussian(1.0, 1.0)).fit(X, y, sample_weight=w)
+    machine = ExtendedSVC(Gaussian(1.0, 1.0), C=3.0, epsilon=0.4, loss=loss).fit(X, y, sample_weight=w)
     psi = MARGIN_LOSSES[loss](3.0, 0.4)
     value = primal(machine, X, lambda f: w * psi(np.maximum(1.0 - y * f, 0.0)))
     assert np.isclose(value, -machine.dual_objective_[0], rtol=1e-7)
@@ -130,7 +131,7 @@ RESIDUAL_LOSSES = {
 @pytest.mark.parametrize("loss", sorted(RESIDUAL_LOSSES))
 def test_primal_and_dual_meet_in_regression(loss):
     X, y, w, _ = sample(2)
-    machine = ExtendedSVR(3.0, 0.2, 0.4, loss, Gaussian(1.0, 1.0)).fit(X, y, sample_weight=w)
+    machine = ExtendedSVR(Gaussian(1.0, 1.0), C=3.0, epsilon=0.2, beta=0.4, loss=loss).fit(X, y, sample_weight=w)
     value = primal(machine, X, lambda f: w * RESIDUAL_LOSSES[loss](y - f))
     assert np.isclose(value, -machine.dual_objective_[0], rtol=1e-7)
 
@@ -138,15 +139,15 @@ def test_primal_and_dual_meet_in_regression(loss):
 def test_limits_of_the_losses():
     X, z, _, _ = sample(3)
     y, kernel = z > 0.0, Gaussian(1.0, 1.0)
-    l1 = ExtendedSVC(2.0, kernel=kernel).fit(X, y).decision_function(X)
-    assert np.allclose(ExtendedSVC(2.0, 1e-9, "le", kernel).fit(X, y).decision_function(X), l1, atol=1e-5)
-    l2 = ExtendedSVC(2.0, loss="l2", kernel=kernel).fit(X, y).decision_function(X)
-    wide = ExtendedSVC(2.0 * 2e3, 1e3, "le", kernel).fit(X, y).decision_function(X)  # C / (2 epsilon) = 2
+    l1 = ExtendedSVC(C=2.0, kernel=kernel).fit(X, y).decision_function(X)
+    assert np.allclose(ExtendedSVC(kernel, C=2.0, epsilon=1e-9, loss="le").fit(X, y).decision_function(X), l1, atol=1e-5)
+    l2 = ExtendedSVC(C=2.0, loss="l2", kernel=kernel).fit(X, y).decision_function(X)
+    wide = ExtendedSVC(kernel, C=2.0 * 2e3, epsilon=1e3, loss="le").fit(X, y).decision_function(X)  # C / (2 epsilon) = 2
     assert np.allclose(wide, l2, atol=1e-6)
     separable = np.sign(X[:, 0])
     hard = ExtendedSVC(loss="hard", kernel=kernel).fit(X, separable)
     assert np.min(separable * hard.decision_function(X)) > 1.0 - 1e-6
-    assert np.allclose(ExtendedSVC(1e9, kernel=kernel).fit(X, separable).dual_coef_, hard.dual_coef_, rtol=1e-4)
+    assert np.allclose(ExtendedSVC(C=1e9, kernel=kernel).fit(X, separable).dual_coef_, hard.dual_coef_, rtol=1e-4)
 
 
 def test_hard_margin_of_data_that_cannot_be_separated_says_so():
@@ -157,7 +158,7 @@ def test_hard_margin_of_data_that_cannot_be_separated_says_so():
 
 
 # -- weights, classes, kernels -------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("machine", [ExtendedSVC(2.0), TrigonometricSVC(), ExtendedSVC(loss="l2")])
+@pytest.mark.parametrize("machine", [ExtendedSVC(C=2.0), TrigonometricSVC(), ExtendedSVC(loss="l2")])
 def test_weights_are_repetitions(machine):
     X, z, _, rng = sample(4, n=60)
     y, counts = z > 0.0, rng.integers(0, 4, size=60)
@@ -168,7 +169,7 @@ def test_weights_are_repetitions(machine):
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-@pytest.mark.parametrize("machine", [ExtendedSVC(5.0), TrigonometricSVC(Gaussian(10.0, 1.5))])
+@pytest.mark.parametrize("machine", [ExtendedSVC(C=5.0), TrigonometricSVC(Gaussian(10.0, 1.5))])
 def test_several_classes(machine, multi_class):
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
@@ -185,7 +186,7 @@ def test_several_classes(machine, multi_class):
 
 def test_ovo_agrees_with_scikit_learn():
     X, y = load_iris(return_X_y=True)
-    ours = ExtendedSVC(5.0, kernel=Gaussian(1.0, 1.0), multi_class="ovo").fit(X, y)
+    ours = ExtendedSVC(C=5.0, kernel=Gaussian(1.0, 1.0), multi_class="ovo").fit(X, y)
     theirs = SVC(C=5.0, gamma=0.5, tol=1e-9).fit(X, y)
     assert np.array_equal(ours.support_, np.sort(theirs.support_))
     assert np.allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
@@ -199,12 +200,12 @@ def test_ovo_agrees_with_scikit_learn():
 def test_kernels_sparse_inputs_and_precomputed_matrices(kernel):
     X, z, _, _ = sample(5)
     y = z > 0.0
-    plain = ExtendedSVC(1.0, kernel=kernel).fit(X, y)
-    given = ExtendedSVC(1.0, kernel=Precomputed().fix()).fit(kernel.gram(X), y)
+    plain = ExtendedSVC(C=1.0, kernel=kernel).fit(X, y)
+    given = ExtendedSVC(C=1.0, kernel=Precomputed().fix()).fit(kernel.gram(X), y)
     assert np.allclose(plain.decision_function(X), given.decision_function(kernel.gram(X)), atol=1e-6)
     f = plain.dual_coef_ @ plain.kernel_.gram(plain.support_vectors_, X) + plain.intercept_
     assert np.allclose(plain.decision_function(X), f[0], atol=1e-10)
-    sparse = ExtendedSVC(1.0, kernel=kernel).fit(sp.csr_array(X), y) if not isinstance(kernel, Gaussian) else None
+    sparse = ExtendedSVC(C=1.0, kernel=kernel).fit(sp.csr_array(X), y) if not isinstance(kernel, Gaussian) else None
     if sparse is not None:
         assert np.allclose(sparse.decision_function(sp.csr_array(X)), plain.decision_function(X), atol=1e-6)
 
@@ -220,12 +221,12 @@ def test_scikit_learn_conventions(machine):
 @pytest.mark.parametrize(
     ("machine", "message"),
     [
-        (ExtendedSVC(C=0.0), "C: expected a number above 0, found 0.0"),
+        (ExtendedSVC(C=0.0), "C: expected a positive number, found 0.0"),
         (ExtendedSVC(loss="l3"), "loss: expected 'l1'"),
-        (ExtendedSVC(epsilon=0.0, loss="le"), "epsilon: expected a number above 0"),
-        (ExtendedSVC(tol=-1.0), "tol: expected a number above 0"),
+        (ExtendedSVC(epsilon=0.0, loss="le"), "epsilon: expected a positive number"),
+        (ExtendedSVC(tol=-1.0), "tol: expected None or a positive number"),
         (ExtendedSVC(max_iter=0), "max_iter: expected an integer of at least 1, found 0"),
-        (ExtendedSVC(cache_size=0), "cache_size: expected a number above 0"),
+        (ExtendedSVC(cache_size=0), "cache_size: expected a positive number"),
         (ExtendedSVC(kernel="rbf"), "kernel: expected None"),
         (ExtendedSVC(multi_class="both"), "multi_class: expected 'ovr' or 'ovo'"),
         (ExtendedSVC(class_weight={0: 0.0}), "weights: expected a positive weight in every class"),
@@ -241,7 +242,7 @@ def test_arguments_out_of_range(machine, message):
 def test_stopping_early_is_reported_with_the_gap():
     X, y = make_moons(400, noise=0.3, random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"stopped at the maximal number .* a gap of \d.* only \(tol=1e-06\)"):
-        machine = ExtendedSVC(100.0, tol=1e-6, max_iter=1).fit(X, y)
+        machine = ExtendedSVC(C=100.0, tol=1e-6, max_iter=1).fit(X, y)
     assert not machine.converged_
     assert machine.gap_[0] > 1e-6
     assert machine.n_iter_[0] == 1
@@ -250,11 +251,11 @@ def test_stopping_early_is_reported_with_the_gap():
 
 def test_warm_start_continues():
     X, y = make_moons(400, noise=0.3, random_state=0)
-    machine = ExtendedSVC(10.0, tol=1e-6, max_iter=1, warm_start=True)
+    machine = ExtendedSVC(C=10.0, tol=1e-6, max_iter=1, warm_start=True)
     with pytest.warns(ConvergenceWarning):
         machine.fit(X, y)
     machine.set_params(max_iter=1000).fit(X, y)
-    cold = ExtendedSVC(10.0, tol=1e-6).fit(X, y)
+    cold = ExtendedSVC(C=10.0, tol=1e-6).fit(X, y)
     assert machine.n_steps_[0] < cold.n_steps_[0]
     assert np.allclose(machine.decision_function(X), cold.decision_function(X), atol=1e-5)
     assert machine.fit(X, y).n_steps_[0] == 0
@@ -282,15 +283,15 @@ from bayesvm.kernels import Gaussian
 rng = np.random.default_rng(0)
 X = rng.normal(size=(3000, 5)); y = rng.integers(0, CLASSES, size=3000)
 X0, y0 = X.copy(), y.copy()
-machine = ExtendedSVC(1e6, kernel=Gaussian(1.0, 3.0), tol=1e-9, cache_size=50, warm_start=True, n_jobs=JOBS)
-sent = []
+machine = ExtendedSVC(C=1e6, kernel=Gaussian(1.0, 3.0), tol=1e-9, cache_size=50, warm_start=True, n_jobs=JOBS)
 def send():
-    time.sleep(1.0); sent.append(time.perf_counter()); os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(1.0); os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=send, daemon=True).start()
 try:
     machine.fit(X, y)
 except KeyboardInterrupt:
-    print("interrupted after", time.perf_counter() - sent[0])
+    print("interrupted")
+assert not hasattr(machine, "dual_coef_")
 assert np.array_equal(X, X0) and np.array_equal(y, y0)
 assert any(a.any() for a in machine._coefficients)
 """
@@ -298,9 +299,9 @@ assert any(a.any() for a in machine._coefficients)
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent with os.kill")
 @pytest.mark.parametrize(("classes", "jobs"), [(2, None), (3, 2)])
-def test_interrupt_comes_within_a_second(classes, jobs):
+def test_an_interrupt_ends_the_fit_and_keeps_what_was_reached(classes, jobs):
     program = INTERRUPTED.replace("CLASSES", str(classes)).replace("JOBS", repr(jobs))
     result = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, check=True
     )
-    assert float(result.stdout.split()[-1]) < 1.0
+    assert result.stdout.strip() == "interrupted"

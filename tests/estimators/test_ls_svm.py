@@ -48,7 +48,7 @@ def test_check_estimator(estimator):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    [{"multi_class": "ovr"}, {"decision": "latent"}, {"bias": False}, {"softmax": True}, {"ard": True}],
+    [{"multi_class": "ovr"}, {"decision": "latent"}, {"fit_intercept": False}, {"softmax": True}, {"ard": True}],
     ids=str,
 )
 def test_check_estimator_with_options(options):
@@ -56,7 +56,7 @@ def test_check_estimator_with_options(options):
 
 
 # -- probabilities -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("options", [{}, {"softmax": True}, {"decision": "latent"}, {"bias": False}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"softmax": True}, {"decision": "latent"}, {"fit_intercept": False}], ids=str)
 def test_probabilities(options):
     machine = BayesianLSSVC(random_state=0, **options).fit(X, Y)
     proba = machine.predict_proba(np.vstack([X_NEW, [[1e3, -1e3]]]))
@@ -155,8 +155,8 @@ def test_fit_reports_all_three_levels(fitted):
     assert value < fitted.log_evidence_
     assert fitted.likelihood_.variance == pytest.approx(1.0 / fitted.zeta_)
     assert sum(r.evaluations for r in fitted.history_) == fitted.n_iter_
-    assert fitted.approximation_.method == "complete"
-    assert fitted.approximation_.solve_residual < 1e-9
+    assert fitted.approximations_[0].method == "complete"
+    assert fitted.approximations_[0].solve_residual < 1e-9
 
 
 def test_starts_agree():
@@ -229,10 +229,10 @@ def test_components_and_landmarks_approach_the_complete_machine(fitted):
     for options in ({"n_components": 60}, {"landmarks": 90}):
         machine = BayesianLSSVC(kernel, optimizer=None, random_state=0, **options).fit(X, Y)
         np.testing.assert_allclose(machine.predict_proba(X_NEW), reference, atol=0.03)
-        assert machine.approximation_.left_out < 0.01
+        assert machine.approximations_[0].left_out < 0.01
     few = BayesianLSSVC(kernel, optimizer=None, random_state=0, n_components=10).fit(X, Y)
-    assert few.approximation_.n_components == 10
-    assert few.approximation_.left_out > machine.approximation_.left_out
+    assert few.approximations_[0].n_components == 10
+    assert few.approximations_[0].left_out > machine.approximations_[0].left_out
     assert np.all(few.predict_latent(X_NEW)[1] > 0.0)
 
 
@@ -246,7 +246,7 @@ def test_search_on_a_sample_of_the_rows(monkeypatch):
     monkeypatch.setattr(_ls_machine, "PART", 1000)
     machine = BayesianLSSVC(random_state=0).fit(X, Y)
     assert machine.models_[0].objective.design.n == 60
-    assert machine.approximation_.method == "leading eigenpairs"
+    assert machine.approximations_[0].method == "leading eigenpairs"
     assert machine.dual_coef_.shape == (1, 120)
     assert machine.score(X, Y) > 0.9
     again = BayesianLSSVC(random_state=0).fit(X, Y)
@@ -267,11 +267,11 @@ def test_unsolved_system_is_reported(monkeypatch):
 def test_pruning(prune, fitted):
     machine = BayesianLSSVC(prune=prune, random_state=0).fit(X, Y)
     assert machine.support_.size == machine.dual_coef_.shape[1] == 30
-    sizes = [size for size, _ in machine.pruning_curve_]
+    sizes = [size for size, _ in machine.pruning_curves_[0]]
     assert sizes[0] == 120
     assert sizes[-1] == 30
-    assert machine.pruning_curve_[-1][1] == pytest.approx(machine.log_evidence_)
-    assert machine.pruning_curve_[0][1] == pytest.approx(fitted.log_evidence_)
+    assert machine.pruning_curves_[0][-1][1] == pytest.approx(machine.log_evidence_)
+    assert machine.pruning_curves_[0][0][1] == pytest.approx(fitted.log_evidence_)
     assert machine.score(X, Y) > 0.9
 
 
@@ -338,9 +338,9 @@ def test_fisher_with_several_classes():
     np.testing.assert_allclose(machine.predict_proba(IRIS[0]).sum(axis=1), 1.0)
     assert list(machine.get_feature_names_out()) == ["kernelfisherdiscriminant0", "kernelfisherdiscriminant1"]
     assert KernelFisherDiscriminant(n_components=1).fit(*IRIS).transform(IRIS[0]).shape == (150, 1)
-    even = KernelFisherDiscriminant(priors=[1.0, 1.0, 8.0]).fit(*IRIS)
-    assert even.priors_[2] == pytest.approx(0.8)
-    for bad in ({"gamma": -1.0}, {"n_components": 3}, {"priors": [1.0]}, {"kernel": "rbf"}):
+    even = KernelFisherDiscriminant(class_prior=[1.0, 1.0, 8.0]).fit(*IRIS)
+    assert even.class_prior_[2] == pytest.approx(0.8)
+    for bad in ({"gamma": -1.0}, {"n_components": 3}, {"class_prior": [1.0]}, {"kernel": "rbf"}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             KernelFisherDiscriminant(**bad).fit(*IRIS)
 

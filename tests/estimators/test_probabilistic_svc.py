@@ -28,7 +28,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    return ProbabilisticSVC(tune="C", average=True, n_samples=200, **FIGURE).fit(data[0], data[1])
+    return ProbabilisticSVC(tune="C", average=True, n_draws=200, **FIGURE).fit(data[0], data[1])
 
 
 @parametrize_with_checks([ProbabilisticSVC(optimizer=None, n_nodes=10, normalizer_tol=50.0)])
@@ -219,7 +219,7 @@ def test_three_classes_and_pickling():
         ({"tune": "C", "kernel": "auto"}, "kernel: expected a kernel whose product with C is kept"),
         ({"C": -1.0}, "C: expected a positive number, found -1.0"),
         ({"n_nodes": 1}, "n_nodes: expected an integer of at least 2, found 1"),
-        ({"n_samples": 0.5}, "n_samples: expected an integer of at least 2, found 0.5"),
+        ({"n_draws": 0.5}, "n_draws: expected an integer of at least 2, found 0.5"),
         ({"inputs": np.zeros((3, 2))}, r"inputs: expected finite rows of 1 features, found shape \(3, 2\)"),
     ],
     ids=str,

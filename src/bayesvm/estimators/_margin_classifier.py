@@ -101,7 +101,7 @@ def warn_about_gap(fitted: Any) -> None:
         worst = max((r for r in fitted._model.results if not r.status.ok), key=lambda r: r.gap)
         warnings.warn(
             f"{type(fitted).__name__} did not converge: {worst.status.value}; the optimality conditions hold to a gap of "
-            f"{worst.gap:.3g} only",
+            f"{worst.gap:.3g} only (tol={fitted._model.accepted_gap:.3g})",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.feature_selection import SelectFromModel
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
@@ -202,8 +203,8 @@ class BayesianRegressor(RegressorMixin, BaseEstimator):
         """
         return self.predict(X, return_std=return_std, return_noise=False)
 
-    def predict_interval(self, X: Any, confidence: float = 0.95) -> tuple[Any, Any]:
-        r"""Return the ends of intervals that hold a new target with the given probability.
+    def predict_interval(self, X: Any, confidence: float = 0.95, return_noise: bool = True) -> tuple[Any, Any]:
+        r"""Return the ends of central intervals that hold a new target with the given probability.
 
         The interval is that of the distribution of latent value plus noise, the convolution of
         :math:`\mathcal N(f; m, \sigma_t^2)` with the density of the noise: symmetric about the mean and, for other than
@@ -215,6 +216,8 @@ class BayesianRegressor(RegressorMixin, BaseEstimator):
             Inputs.
         confidence : float
             Probability, between 0 and 1.
+        return_noise : bool
+            Whether the interval is that of a new target, or of the latent function alone.
 
         Returns
         -------
@@ -223,14 +226,18 @@ class BayesianRegressor(RegressorMixin, BaseEstimator):
         if not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence: expected a probability between 0 and 1, found {confidence!r}")
         mean, var = self._latent(X)
-        widths = [half_width(noise, var[:, k], confidence) for k, noise in enumerate(self._noise())]
-        centre, width = self._targets.outer(mean), self._targets.scale * self._stretch * np.column_stack(widths)
+        if return_noise:
+            widths = [half_width(noise, var[:, k], confidence) for k, noise in enumerate(self._noise())]
+            width = self._stretch * np.column_stack(widths)
+        else:
+            width = float(ndtri(0.5 + 0.5 * confidence)) * np.sqrt(var)
+        centre, width = self._targets.outer(mean), self._targets.scale * width
         return self._shaped(centre - width), self._shaped(centre + width)
 
     def _tails(self, X: Any, y: Any) -> tuple[Matrix, Matrix, Matrix]:
         """Return targets, latent means and variances in the units used inside, after a check of the targets."""
         mean, var = self._latent(X)
-        Y = self._columns(y)
+        Y = target_columns(y)
         check_consistent_length(mean, Y)
         if Y.shape != mean.shape or not np.all(np.isfinite(Y)):
             raise ValueError(
@@ -359,6 +366,8 @@ def write_regression(fitted: Any, n: float) -> None:
     )
     deviations = np.sqrt([[noise.noise_variance for noise in fitted.likelihoods_]])
     fitted.noise_std_ = fitted._shaped(deviations)[0]
+    if "log_marginal_likelihood_" in vars(fitted):
+        fitted.log_marginal_likelihood_ += fitted._log_jacobian
     if "intercept_" in vars(fitted):
         fitted.intercept_ = fitted._targets.outer(fitted.intercept_[None])[0]
     fitted.calibration_ = tuple(

@@ -95,6 +95,8 @@ class SupportVectorModel:
         Biases.
     results : tuple of DualResult
         What the solver says of its end.
+    accepted_gap : float
+        The gap up to which a solution counts as converged.
     """
 
     kernel: Kernel
@@ -103,6 +105,7 @@ class SupportVectorModel:
     coefficients: Matrix
     intercept: Vector
     results: tuple[DualResult, ...]
+    accepted_gap: float = COARSE
 
     def values(self, X: Inputs) -> Matrix:
         """Return K a + b at the rows of X, one column per problem."""
@@ -155,7 +158,8 @@ def solve_duals(
     for row, rows, result in zip(coefficients, carried, results, strict=True):
         row[np.searchsorted(support, rows)] = result.alpha[np.flatnonzero(result.alpha)]
     bias = np.array([r.bias for r in results])
-    return SupportVectorModel(kernel, support, X.take(support), coefficients, bias, tuple(results))
+    inputs, limit = X.take(support), options.accepted_gap
+    return SupportVectorModel(kernel, support, inputs, coefficients, bias, tuple(results), limit)
 
 
 def usable_starts(old: Sequence[Vector] | None, problems: Sequence[DualProblem]) -> list[Vector | None]:
