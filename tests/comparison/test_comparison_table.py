@@ -106,7 +106,7 @@ def test_warns_when_laplace_is_far_from_expectation_propagation():
     machine = BayesianSVC(kernel, optimizer=None, likelihood="raised-cosine")
     row = compare([machine], X, y).rows[0]
     refined = compare([machine], X, y).models["BayesianSVC"].models_[0]
-    gap = abs(refined.refinement.log_evidence - refined.evidence.value)
+    gap = abs(refined.refinements[0].log_evidence - refined.evidence.value)
     assert (gap > 0.01 * n) == any("not to be trusted" in note for note in row.notes)
     assert gap > 0.01 * n
     exact = compare([GPRegressor(n_starts=1)], X[:, :1], X[:, 1]).rows[0]

@@ -5,10 +5,12 @@ import pytest
 
 import bayesvm.likelihoods as lib
 from bayesvm.datasets import make_robot_arm, make_sinc
-from bayesvm.models.scaling import TargetScale
 from bayesvm.estimators.bayesian_svr import BayesianSVR
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.kernels import Constant, Gaussian
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.models.base import TrainingData
+from bayesvm.models.scaling import TargetScale
 from bayesvm.testing import five_point, relative_error
 
 
@@ -176,9 +178,10 @@ def test_variance_of_the_kernel(sinc, fixed, free):
 
 @pytest.mark.parametrize(("n", "beta"), [(1999, 0.3), (2000, 0.1), (4000, 0.1), (4001, 0.05)])
 def test_beta_by_size(n, beta):
-    assert BayesianSVR()._sized(lib.SoftInsensitive(), n).beta == beta
-    assert BayesianSVR(beta=0.7)._sized(lib.SoftInsensitive(), n).beta == 0.7
-    assert BayesianSVR(likelihood=lib.SoftInsensitive(beta=0.2))._sized(lib.SoftInsensitive(beta=0.2), n).beta == 0.2
+    data = TrainingData(Inputs(np.zeros((n, 1))), np.zeros((n, 1)))
+    assert BayesianSVR()._spec(data).likelihood.beta == beta
+    assert BayesianSVR(beta=0.7)._spec(data).likelihood.beta == 0.7
+    assert BayesianSVR(likelihood=lib.SoftInsensitive(beta=0.2))._spec(data).likelihood.beta == 0.2
 
 
 @pytest.mark.parametrize("likelihood", ["laplace", "epsilon-insensitive", lib.Laplace()])

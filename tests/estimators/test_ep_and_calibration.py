@@ -11,12 +11,12 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesvm import BayesianSVC
-from bayesvm.models.calibration import calibrate_odds, calibrate_scale
 from bayesvm.estimators.bayesian_svr import BayesianSVR
 from bayesvm.estimators.gaussian_process import GPClassifier, GPRegressor
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import GaussianNoise
+from bayesvm.models.calibration import calibrate_odds, calibrate_scale
 from bayesvm.testing import five_point, relative_error
 
 FAST = {"n_starts": 1}
@@ -182,7 +182,7 @@ def test_expectation_propagation_with_laplacian_noise(noisy_sine):
     with pytest.raises(IncompatibleError):
         GPRegressor(**FAST, likelihood="laplace").fit(X, y)
     machine = GPRegressor(**FAST, likelihood="laplace", inference="ep").fit(X, y)
-    theta = machine.models_[0].theta + machine._theta_shift(0)
+    theta = machine.models_[0].theta + machine._theta_shifts()[0]
     _, gradient = machine.log_evidence(theta, gradient=True)
     assert relative_error(gradient, five_point(machine.log_evidence, theta)) < 1e-6
     assert 0.1 < machine.noise_std_ < 0.25
@@ -213,10 +213,10 @@ def test_leave_one_out_and_calibration_of_a_regressor(noisy_sine):
 def test_gp_classifier_takes_its_posterior_from_its_inference(moons):
     X, y = moons
     laplace = GPClassifier(**FAST).fit(X, y)
-    assert laplace.models_[0].refinement is None
+    assert laplace.models_[0].refinements == ()
     assert laplace.support_.size == len(X)
     refined = GPClassifier(**FAST, posterior="ep").fit(X, y)
-    assert refined.models_[0].refinement is not None
+    assert len(refined.models_[0].refinements) == 1
     assert refined.log_evidence_ == pytest.approx(laplace.log_evidence_, abs=1e-9)
     assert np.mean(laplace.predict(X) == refined.predict(X)) > 0.95
     assert refined.loo_log_likelihood_ > laplace.loo_log_likelihood_

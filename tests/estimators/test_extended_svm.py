@@ -61,7 +61,9 @@ def test_same_optimum_as_scikit_learn_svr(seed):
     X, y, w, rng = sample(seed)
     C, gamma, epsilon = 10.0 ** rng.uniform(-1, 1), 10.0 ** rng.uniform(-1, 0), rng.uniform(0.01, 0.3)
     kernel = Gaussian(1.0, (2.0 * gamma) ** -0.5)
-    ours = ExtendedSVR(C=C, epsilon=epsilon, loss="epsilon-insensitive", kernel=kernel, tol=1e-6).fit(X, y, sample_weight=w)
+    ours = ExtendedSVR(C=C, epsilon=epsilon, loss="epsilon-insensitive", kernel=kernel, tol=1e-6).fit(
+        X, y, sample_weight=w
+    )
     theirs = SVR(C=C, gamma=gamma, epsilon=epsilon, tol=1e-6).fit(X, y, sample_weight=w)
     K = kernel.gram(X)
     values = []
@@ -140,9 +142,13 @@ def test_limits_of_the_losses():
     X, z, _, _ = sample(3)
     y, kernel = z > 0.0, Gaussian(1.0, 1.0)
     l1 = ExtendedSVC(C=2.0, kernel=kernel).fit(X, y).decision_function(X)
-    assert np.allclose(ExtendedSVC(kernel, C=2.0, epsilon=1e-9, loss="le").fit(X, y).decision_function(X), l1, atol=1e-5)
+    assert np.allclose(
+        ExtendedSVC(kernel, C=2.0, epsilon=1e-9, loss="le").fit(X, y).decision_function(X), l1, atol=1e-5
+    )
     l2 = ExtendedSVC(C=2.0, loss="l2", kernel=kernel).fit(X, y).decision_function(X)
-    wide = ExtendedSVC(kernel, C=2.0 * 2e3, epsilon=1e3, loss="le").fit(X, y).decision_function(X)  # C / (2 epsilon) = 2
+    wide = (
+        ExtendedSVC(kernel, C=2.0 * 2e3, epsilon=1e3, loss="le").fit(X, y).decision_function(X)
+    )  # C / (2 epsilon) = 2
     assert np.allclose(wide, l2, atol=1e-6)
     separable = np.sign(X[:, 0])
     hard = ExtendedSVC(loss="hard", kernel=kernel).fit(X, separable)

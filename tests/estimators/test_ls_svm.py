@@ -12,8 +12,7 @@ from sklearn.datasets import load_iris, make_classification, make_moons
 from sklearn.utils.estimator_checks import check_estimator
 
 from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
-from bayesvm.estimators.ls_svm import BayesianLSSVC
-from bayesvm.estimators.ls_svm import BayesianLSSVR
+from bayesvm.estimators.ls_svm import BayesianLSSVC, BayesianLSSVR
 from bayesvm.exceptions import ConvergenceWarning, NotPositiveDefiniteError
 from bayesvm.hyper import LogNormal
 from bayesvm.kernels import MLP, Gaussian, Linear, Matern52, Polynomial
@@ -119,7 +118,7 @@ def test_several_classes(multi_class):
     np.testing.assert_allclose(machine.predict_proba(IRIS[0]).sum(axis=1), 1.0, atol=1e-12)
     mean, std = machine.predict_latent(IRIS[0])
     assert mean.shape == std.shape == (150, 3)
-    assert np.ndim(machine.gamma_) == (0 if multi_class == "shared" else 1)
+    assert machine.gamma_.shape == (1 if multi_class == "shared" else 3,)
     if multi_class == "shared":  # the outputs sum to a constant, as the targets do
         np.testing.assert_allclose(mean.sum(axis=1), -1.0, atol=1e-8)
     assert machine.sample(IRIS[0][:4], 5, random_state=0).shape == (4, 5, 3)
@@ -237,13 +236,13 @@ def test_components_and_landmarks_approach_the_complete_machine(fitted):
 
 
 def test_search_on_a_sample_of_the_rows(monkeypatch):
-    from bayesvm.estimators import _ls_machine, _ls_svm
+    from bayesvm.models.ls_svm import levels, model
 
-    monkeypatch.setattr(_ls_svm, "COMPLETE", 80)
-    monkeypatch.setattr(_ls_svm, "SEARCHED", 60)
-    monkeypatch.setattr(_ls_svm, "KEPT", 40)
-    monkeypatch.setattr(_ls_machine, "HELD", 100)
-    monkeypatch.setattr(_ls_machine, "PART", 1000)
+    monkeypatch.setattr(model, "COMPLETE", 80)
+    monkeypatch.setattr(model, "SEARCHED", 60)
+    monkeypatch.setattr(model, "KEPT", 40)
+    monkeypatch.setattr(levels, "HELD", 100)
+    monkeypatch.setattr(levels, "PART", 1000)
     machine = BayesianLSSVC(random_state=0).fit(X, Y)
     assert machine.models_[0].objective.design.n == 60
     assert machine.approximations_[0].method == "leading eigenpairs"
@@ -254,10 +253,10 @@ def test_search_on_a_sample_of_the_rows(monkeypatch):
 
 
 def test_unsolved_system_is_reported(monkeypatch):
-    from bayesvm.estimators import _ls_machine
     from bayesvm.inference.ls_svm import solve_iterative
+    from bayesvm.models.ls_svm import levels
 
-    monkeypatch.setattr(_ls_machine, "solve_iterative", lambda *a: solve_iterative(*a, tol=1e-15, max_iter=2))
+    monkeypatch.setattr(levels, "solve_iterative", lambda *a: solve_iterative(*a, tol=1e-15, max_iter=2))
     with pytest.warns(ConvergenceWarning, match="maximal number of iterations"):
         machine = BayesianLSSVC(Gaussian(lengthscale=0.3), optimizer=None, n_components=5, random_state=0).fit(X, Y)
     assert not machine.converged_
@@ -322,7 +321,7 @@ def test_robust_reweighting_takes_outliers_out():
 
 # -- Fisher --------------------------------------------------------------------------------------------------------------
 def test_fisher_projection_is_the_latent_function_up_to_scale(fitted):
-    fisher = KernelFisherDiscriminant(fitted.gamma_, fitted.kernel_.kernel).fit(X, Y)
+    fisher = KernelFisherDiscriminant(fitted.kernel_.kernel, gamma=float(fitted.gamma_[0])).fit(X, Y)
     z, f = fisher.transform(X_NEW)[:, 0], fitted.predict_latent(X_NEW, return_std=False)
     assert abs(np.corrcoef(z, f)[0, 1]) == pytest.approx(1.0, abs=1e-10)
     assert fisher.score(X, Y) > 0.9

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from ls_svm_problems import random_problem
 
-from bayesvm.models.ls_svm import complete_levels, landmark_levels, leading_levels
-from bayesvm.models.ls_svm import prune, pruned_sizes
 from bayesvm.inference import Exact
 from bayesvm.inference.ls_svm import (
     Design,
@@ -22,6 +20,7 @@ from bayesvm.inference.ls_svm import (
 )
 from bayesvm.kernels import Gaussian, Inputs, Linear, Polynomial
 from bayesvm.likelihoods import GaussianNoise
+from bayesvm.models.ls_svm import complete_levels, landmark_levels, leading_levels, prune, pruned_sizes
 
 
 def features(seed=0, n=40, m=6):
