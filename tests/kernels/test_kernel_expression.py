@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("typer")
-
-from bayesvm.cli.kernel_expression import NAMES, KernelSyntaxError, parse_kernel
 from bayesvm.kernels import Constant, Gaussian, Kernel, Linear, Matern32, OrnsteinUhlenbeck, Polynomial
+from bayesvm.kernels.expression import NAMES, KernelSyntaxError, parse_kernel
 
 
 @pytest.mark.parametrize(
