@@ -170,29 +170,21 @@ class MLP(DotProduct):
     def _start(self, scale: Scale) -> dict[str, float]:
         return {"variance": scale.variance, "scale": 1.0 / scale.n_features}
 
-    def _tanh(self, s: Matrix) -> Matrix:
-        """Return ``tanh(scale * s + offset)``; it overwrites ``s``."""
+    def _profile(self, s: Matrix) -> Matrix:
         s *= self.scale
         s += self.offset
-        return np.asarray(np.tanh(s, out=s))
-
-    def _profile(self, s: Matrix) -> Matrix:
-        K = self._tanh(s)
-        K *= self.variance
-        return K
+        np.tanh(s, out=s)
+        s *= self.variance
+        return s
 
     def _profile_gradients(self, s: Matrix, Q: Matrix) -> Mapping[str, float]:
-        t = self._tanh(s.copy())
-        variance = self.variance * frobenius(Q, t)
-        # d tanh(u) / du = 1 - tanh(u)^2
-        t *= t
-        np.subtract(1.0, t, out=t)
-        t *= Q
-        return {
-            "variance": variance,
-            "scale": self.variance * self.scale * frobenius(t, s),
-            "offset": self.variance * self.offset * float(t.sum()),
-        }
+        K = self._profile(s.copy())
+        variance = frobenius(Q, K)
+        K *= K  # v d tanh(u) / du = v - (v tanh(u))^2 / v
+        K /= -self.variance
+        K += self.variance
+        K *= Q
+        return {"variance": variance, "scale": self.scale * frobenius(K, s), "offset": self.offset * float(K.sum())}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
