@@ -1,13 +1,16 @@
 r"""Positive parameters of kernels and likelihoods, seen by everything above as one vector :math:`\theta` of logarithms.
 
-A class that derives from :class:`Parameterized` is a frozen dataclass that lists its positive fields in ``positive`` with
-their default bounds. The base supplies ``theta``, ``bounds``, ``names``, ``with_theta``, ``fix`` and ``bounded``.
+A class that derives from :class:`Parameterized` is a frozen dataclass that lists its positive fields in ``positive``
+with their default bounds. The base supplies ``theta``, ``bounds``, ``names``, ``with_theta``, ``fix``, ``free`` and
+``bounded``.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import itertools
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,12 +31,30 @@ def check_bounds(name: str, bounds: object) -> Bounds:
     return low, high
 
 
-def check_positive(name: str, value: object) -> float | tuple[float, ...]:
-    """Return ``value`` as a positive float or a tuple of them, or say what is wrong with it."""
+def check_positive(name: str, value: object, *, sequence: bool = True) -> float | tuple[float, ...]:
+    """Return ``value`` as a positive float or (unless ``sequence=False``) a tuple of them, or say what is wrong."""
     array = np.asarray(value, dtype=float)
     if array.ndim > 1 or array.size == 0 or not (np.all(np.isfinite(array)) and np.all(array > 0.0)):
         raise ValueError(f"{name}: expected a positive number (or a sequence of them), found {value!r}")
-    return float(array) if array.ndim == 0 else tuple(float(a) for a in array)
+    if array.ndim and not sequence:
+        raise ValueError(f"{name}: expected one positive number, found a sequence")
+    return tuple(array.tolist()) if array.ndim else float(array)
+
+
+def check_integer(name: str, value: object) -> int:
+    """Return ``value`` as a positive integer, or say what is wrong with it."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
+        raise ValueError(f"{name}: expected a positive integer, found {value!r}")
+    return int(value)
+
+
+def split_theta(owner: str, theta: Vector, sizes: Sequence[int]) -> list[Vector]:
+    """Return ``theta`` cut into parts of the given sizes, or say that its length is wrong."""
+    theta = np.asarray(theta, dtype=float)
+    if theta.shape != (sum(sizes),):
+        raise ValueError(f"{owner}.with_theta: expected {sum(sizes)} values, found shape {theta.shape}")
+    ends = list(itertools.accumulate(sizes))
+    return [theta[end - size : end] for end, size in zip(ends, sizes)]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,24 +70,25 @@ class Parameterized:
 
     #: Positive fields in the order of theta, with their default bounds.
     positive: ClassVar[Mapping[str, Bounds]] = {}
+    #: The one that may hold a sequence, a value per feature.
+    per_feature: ClassVar[str | None] = None
 
     limits: Mapping[str, Bounds | None] = dataclasses.field(default_factory=dict, repr=False, hash=False)
 
     def __post_init__(self) -> None:
+        owner = type(self).__name__
         for name in self.positive:
-            object.__setattr__(self, name, check_positive(f"{type(self).__name__}.{name}", getattr(self, name)))
+            value = check_positive(f"{owner}.{name}", getattr(self, name), sequence=name == self.per_feature)
+            object.__setattr__(self, name, value)
         self._check_names(self.limits)
-        limits = {
-            n: None if b is None else check_bounds(f"{type(self).__name__}.{n}", b) for n, b in self.limits.items()
-        }
+        limits = {n: None if b is None else check_bounds(f"{owner}.{n}", b) for n, b in self.limits.items()}
         object.__setattr__(self, "limits", limits)
 
-    def _check_names(self, names: Mapping[str, Any] | Sequence[str]) -> None:
+    def _check_names(self, names: Iterable[str]) -> None:
         for name in names:
             if name not in self.positive:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {name!r}; its parameters are {', '.join(self.positive) or 'none'}"
-                )
+                known = ", ".join(self.positive) or "none"
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; its parameters are {known}")
 
     def fix(self, *names: str) -> Self:
         """Return a copy in which the named parameters (all, if none is named) are not learnt."""
@@ -74,7 +96,7 @@ class Parameterized:
         return dataclasses.replace(self, limits={**self.limits, **dict.fromkeys(names or self.positive, None)})
 
     def free(self, *names: str) -> Self:
-        """Return a copy in which the named parameters (all, if none is named) are learnt within their default bounds."""
+        """Return a copy in which the named parameters (all, if none is named) are learnt, with default bounds."""
         self._check_names(names)
         drop = names or tuple(self.positive)
         return dataclasses.replace(self, limits={n: b for n, b in self.limits.items() if n not in drop})
@@ -84,48 +106,50 @@ class Parameterized:
         self._check_names(bounds)
         return dataclasses.replace(self, limits={**self.limits, **bounds})
 
-    def _learnt(self) -> list[tuple[str, Vector, Bounds]]:
-        """Free fields in the order of theta: name, values, bounds."""
+    def _is_free(self, name: str) -> bool:
+        return self.limits.get(name, ()) is not None
+
+    def _free_fields(self) -> list[tuple[str, Vector, Bounds]]:
+        """Learnt fields in the order of theta: name, values, bounds."""
         return [
             (name, np.atleast_1d(np.asarray(getattr(self, name), dtype=float)), self.limits.get(name) or default)
             for name, default in self.positive.items()
-            if not (name in self.limits and self.limits[name] is None)
+            if self._is_free(name)
         ]
+
+    def _entries(self, size: int) -> Iterable[object]:
+        """What tells the entries of a vector apart in ``names``: their positions, unless a subclass knows better."""
+        return range(size)
 
     @property
     def theta(self) -> Vector:
         """Logarithms of the free parameters."""
-        return np.asarray(np.log(np.concatenate([np.empty(0), *(values for _, values, _ in self._learnt())])))
+        return np.asarray(np.log(np.concatenate([np.empty(0), *(values for _, values, _ in self._free_fields())])))
 
     @property
     def bounds(self) -> Matrix:
         """Bounds of ``theta``, one row (low, high) per entry."""
-        rows = [bounds for _, values, bounds in self._learnt() for _ in values]
+        rows = [bounds for _, values, bounds in self._free_fields() for _ in values]
         return np.asarray(np.log(np.asarray(rows, dtype=float).reshape(-1, 2)))
 
     @property
     def names(self) -> tuple[str, ...]:
         """One name per entry of ``theta``; entries of a vector carry their position in brackets."""
         return tuple(
-            name if np.ndim(getattr(self, name)) == 0 else f"{name}[{i}]"
-            for name, values, _ in self._learnt()
-            for i in range(values.size)
+            name if entry is None else f"{name}[{entry}]"
+            for name, values, _ in self._free_fields()
+            for entry in (self._entries(values.size) if isinstance(getattr(self, name), tuple) else [None])
         )
 
     def with_theta(self, theta: Vector) -> Self:
         """Return a copy with the free parameters set to ``exp(theta)``."""
-        theta = np.asarray(theta, dtype=float)
-        learnt = self._learnt()
-        expected = sum(values.size for _, values, _ in learnt)
-        if theta.shape != (expected,):
-            raise ValueError(f"{type(self).__name__}.with_theta: expected {expected} values, found shape {theta.shape}")
-        changes: dict[str, Any] = {}
-        start = 0
-        for name, values, _ in learnt:
-            new = np.exp(theta[start : start + values.size])
-            start += values.size
-            changes[name] = float(new[0]) if np.ndim(getattr(self, name)) == 0 else tuple(float(v) for v in new)
+        fields = self._free_fields()
+        parts = split_theta(type(self).__name__, np.exp(theta), [values.size for _, values, _ in fields])
+        changes: dict[str, Any] = {
+            name: part if isinstance(getattr(self, name), tuple) else part[0]
+            for (name, _, _), part in zip(fields, parts)
+        }
         return dataclasses.replace(self, **changes)
 
 
-__all__ = ["Bounds", "Parameterized", "check_bounds", "check_positive"]
+__all__ = ["Bounds", "Parameterized", "check_bounds", "check_integer", "check_positive", "split_theta"]

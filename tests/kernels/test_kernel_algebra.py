@@ -149,6 +149,38 @@ def test_repr_reads_like_the_formula_and_evaluates():
         assert eval(repr(k), names) == k, repr(k)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        (bk.Gaussian(1 / 3, 12345.678), "Gaussian(variance=0.333, lengthscale=1.23e+04)"),
+        (bk.Gaussian(ard=True), "Gaussian(variance=1, lengthscale=1, ard=True)"),
+        (
+            bk.Gaussian(1.0, (0.5, 2 / 3)).fix("variance").bind(2, ["age", "size"]),
+            "Gaussian(variance=1 fixed, lengthscale=[age 0.5, size 0.667])",
+        ),
+        (bk.Linear(range(1, 31)), "Linear(variance=[1, 2, 3, 4, 5, 6, ... 30 values])"),
+        (
+            2.0 * (A + B) + C * 0.5,
+            "2 * (Gaussian(variance=1.2, lengthscale=0.8) + Linear(variance=0.4)) + "
+            "Matern32(variance=0.7, lengthscale=2) * 0.5",
+        ),
+        (bk.Constant(2.0).fix(), "Constant(variance=2 fixed)"),
+        (
+            (A + B).on(["size", "age"]).bind(2, ["age", "size"]),
+            "(Gaussian(variance=1.2, lengthscale=0.8) + Linear(variance=0.4)).on(size, age)",
+        ),
+        (B.on([1, 0]).bind(2), "Linear(variance=0.4).on(1, 0)"),
+        (
+            bk.Rescaled(bk.BSpline() + B, (1 / 3, 2.0), (1.0, 1e-5)),
+            "Rescaled(BSpline(order=3, variance=1, lengthscale=1) + Linear(variance=0.4), shift=[0.333, 2], "
+            "scale=[1, 1e-05])",
+        ),
+    ],
+)
+def test_print_is_short_and_names_features(kernel, text):
+    assert str(kernel) == text
+
+
 def test_always_positive_of_composites():
     assert (A * B + C).always_positive
     assert not (A + bk.MLP()).always_positive

@@ -40,8 +40,20 @@ def test_ard(cls, field):
         bound.bind(4)
     with pytest.raises(ValueError, match="expected one value for each of the 2 features of the data, found 3 values"):
         bound.gram(points()[:, :2])
-    with pytest.raises(ValueError, match=f"{field}: expected one number because ard=False, found 2"):
-        cls(**{field: (1.0, 2.0)})
+
+
+@pytest.mark.parametrize(("cls", "field"), PER_FEATURE, ids=IDS)
+def test_a_list_means_one_value_per_feature(cls, field):
+    k = cls(**{field: [1.0, 2.0, 3.0]})
+    assert k == cls(**{field: (1.0, 2.0, 3.0)}, ard=True)
+    assert k == cls(**{field: np.array([1.0, 2.0, 3.0])})
+    assert k.ard
+    assert k.bind(3) == k
+    assert {f"{field}[{i}]" for i in range(3)} <= set(k.names)
+    check_kernel(k, points())
+    message = rf"{cls.__name__}.{field}: expected one value for each of the 2 features of the data, found 3 values"
+    with pytest.raises(ValueError, match=message):
+        k.bind(2)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +62,10 @@ def test_ard(cls, field):
         (lambda: bk.Gaussian(lengthscale=-1.0), "Gaussian.lengthscale: expected a positive number"),
         (lambda: bk.Gaussian(variance=0.0), "Gaussian.variance: expected a positive number"),
         (lambda: bk.Gaussian(variance=np.nan), "Gaussian.variance: expected a positive number"),
-        (lambda: bk.Gaussian(variance=(1.0, 2.0), ard=True), "Gaussian.variance: expected one positive number"),
+        (
+            lambda: bk.Gaussian(variance=(1.0, 2.0), ard=True),
+            "Gaussian.variance: expected one positive number, found a",
+        ),
         (lambda: bk.Gaussian().bounded(variance=(-1.0, 2.0)), "bounds of Gaussian.variance: expected 0 < low"),
         (lambda: bk.Gaussian().bounded(variance=(2.0, 1.0)), "bounds of Gaussian.variance: expected 0 < low"),
         (lambda: bk.Gaussian().bounded(width=(1.0, 2.0)), "Gaussian has no parameter 'width'"),

@@ -9,9 +9,8 @@ from scipy.interpolate import BSpline as ScipyBSpline
 from sklearn.gaussian_process import kernels as skk
 
 from bayesvm import kernels as bk
-from bayesvm.kernels.feature_product import _products_of_the_others
+from bayesvm.kernels.feature_product import _products_of_the_others, _truncated_powers
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.kernels.spline import _truncated_powers
 from bayesvm.testing.differences import five_point
 from bayesvm.testing.kernels import check_kernel
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import typer
 
 from bayesvm.cli.exit_codes import ExitCode, UsageError
-from bayesvm.cli.kernel_expression import KernelSyntaxError
 from bayesvm.exceptions import ConvergenceWarning, NotPositiveDefiniteError
+from bayesvm.kernels.expression import KernelSyntaxError
 from bayesvm.persistence import ModelFileError
 from bayesvm.tables import DataError
 

@@ -13,10 +13,10 @@ from sklearn.pipeline import Pipeline
 
 from bayesvm.cli.console import Reporter
 from bayesvm.cli.exit_codes import ExitCode, UsageError
-from bayesvm.cli.kernel_expression import parse_kernel
 from bayesvm.cli.methods import Method, method_of, task_of
 from bayesvm.cli.target import Task, find_column, guess_task, target_values, weight_values
 from bayesvm.hyper import SearchStatus
+from bayesvm.kernels.expression import parse_kernel
 from bayesvm.persistence import save
 from bayesvm.report import collect_facts, write_report
 from bayesvm.tables import Table, TableEncoder, read_table

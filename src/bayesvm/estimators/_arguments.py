@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from bayesvm.hyper import Flat, Hyperprior, Maximizer
 from bayesvm.inference import EP, Inference
 from bayesvm.inference.names import PREDICTIVE_EP
-from bayesvm.kernels import Kernel, from_sklearn
+from bayesvm.kernels import Kernel, as_kernel
 from bayesvm.likelihoods import Classification, Regression
 from bayesvm.likelihoods import from_name as likelihood_from_name
 from bayesvm.models.base import Candidates, SearchOptions, TrainingData
@@ -128,17 +128,6 @@ def hyperprior(estimator: Any) -> Hyperprior:
     return Flat() if estimator.hyperprior is None else estimator.hyperprior
 
 
-def as_kernel(value: Any) -> Kernel:
-    """Return a kernel of this library, or say what was expected."""
-    if isinstance(value, Kernel):
-        return value
-    if hasattr(value, "clone_with_theta"):
-        return from_sklearn(value)
-    raise ValueError(
-        f"kernel: expected None, 'auto', a bayesvm kernel or a scikit-learn Gaussian process kernel, found {value!r}"
-    )
-
-
 def kernel_candidates(estimator: Any, default: Kernel, *, auto: bool = True) -> Candidates:
     """Return the kernels that the arguments ``kernel`` and ``ard`` of an estimator ask for."""
     if isinstance(estimator.kernel, str) and estimator.kernel == "auto" and auto:
@@ -190,7 +179,6 @@ def predictive_posterior(posterior: Any, name: Any, inference: Inference) -> EP 
 
 __all__ = [
     "Rule",
-    "as_kernel",
     "check_arguments",
     "generator",
     "hyperprior",

@@ -15,11 +15,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesvm.estimators._arguments import as_kernel, check_arguments, one_of
+from bayesvm.estimators._arguments import check_arguments, one_of
 from bayesvm.estimators._attributes import adopt, twin
 from bayesvm.estimators._classifier import read_labels
 from bayesvm.exceptions import ConvergenceWarning
-from bayesvm.kernels import Gaussian, Kernel
+from bayesvm.kernels import Gaussian, Kernel, as_kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.models.gap_bar import GapBar

@@ -9,12 +9,12 @@ from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesvm.estimators._arguments import as_kernel, check_arguments, is_whole, real
+from bayesvm.estimators._arguments import check_arguments, is_whole, real
 from bayesvm.estimators._attributes import adopt, twin
 from bayesvm.estimators._classifier import read_labels
 from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.inference.ls_svm import fisher_directions
-from bayesvm.kernels import Gaussian, Kernel, Rescaled
+from bayesvm.kernels import Gaussian, Kernel, Rescaled, as_kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.models.base import typical_distance
 from bayesvm.models.gaussian_process import blocks

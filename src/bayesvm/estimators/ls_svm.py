@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators._arguments import (
     Rule,
-    as_kernel,
     hyperprior,
     is_real,
     is_whole,
@@ -22,7 +21,7 @@ from bayesvm.estimators._arguments import (
 )
 from bayesvm.estimators._classifier import BayesianClassifier
 from bayesvm.estimators._regressor import BayesianRegressor
-from bayesvm.kernels import Gaussian, Linear, Polynomial
+from bayesvm.kernels import Gaussian, Linear, Polynomial, as_kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.models.base import TrainingData
 from bayesvm.models.candidates import ListOfKernels

@@ -2,23 +2,22 @@
 
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.constant import Constant
-from bayesvm.kernels.dirichlet import Dirichlet
-from bayesvm.kernels.dot import MLP, Linear, Polynomial
+from bayesvm.kernels.dot import MLP, DotProduct, Linear, NeuralNetwork, Polynomial
+from bayesvm.kernels.expression import as_kernel
+from bayesvm.kernels.feature_product import BSpline, Dirichlet
 from bayesvm.kernels.gaussian import Gaussian
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.kernels.matern import Matern32, Matern52, OrnsteinUhlenbeck
-from bayesvm.kernels.neural_network import NeuralNetwork
 from bayesvm.kernels.precomputed import Precomputed
-from bayesvm.kernels.rational_quadratic import RationalQuadratic
 from bayesvm.kernels.rescaled import Rescaled
 from bayesvm.kernels.sklearn_adapter import from_sklearn
-from bayesvm.kernels.spline import BSpline
+from bayesvm.kernels.stationary import Matern32, Matern52, OrnsteinUhlenbeck, RationalQuadratic, Stationary
 
 __all__ = [
     "MLP",
     "BSpline",
     "Constant",
     "Dirichlet",
+    "DotProduct",
     "Gaussian",
     "Inputs",
     "Kernel",
@@ -31,5 +30,7 @@ __all__ = [
     "Precomputed",
     "RationalQuadratic",
     "Rescaled",
+    "Stationary",
+    "as_kernel",
     "from_sklearn",
 ]

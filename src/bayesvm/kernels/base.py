@@ -1,6 +1,6 @@
 r"""What a kernel is (the contract page of this folder).
 
-A kernel :math:`k(x, z; \theta)` is a covariance function. It is a small frozen object that answers three questions
+A kernel :math:`k(x, z; \theta)` is a covariance function. It is a small frozen object. Its core answers three questions
 about data and a few about its parameters:
 
 ========================  ============================================================================================
@@ -14,17 +14,22 @@ about data and a few about its parameters:
 ``fix()``, ``free()``     the same kernel with parameters that are not learnt, or learnt again
 ``bind(d, names)``        the same kernel made ready for ``d`` features: one length scale per feature where
                           ``ard=True``, column names turned into positions
-``with_ard()``            the same kernel with ``ard=True`` in every part that can have it
-``tied()``                the same kernel with one number for all features (the inverse of ``with_ard`` and ``bind``)
-``matching(other)``       the same kernel with the values of a kernel of the same form, vectors filled from numbers
-``at_scale(scale)``       the same kernel with its free parameters placed for a start at that scale
-``with_relevance(l, v)``  with ARD, the same kernel with another relevance of feature l
 ``relevance(d)``          with ARD, how much each of the ``d`` features counts (:math:`\kappa_l = 1/\ell_l^2`)
+``with_relevance(l, v)``  with ARD, the same kernel with another relevance of feature l
 ========================  ============================================================================================
+
+What follows from the core is computed for all kernels alike by the functions of :mod:`bayesvm.kernels.tree`, which
+kernels have as methods too: ``leaves``, ``with_ard``, ``tied``, ``matching`` and ``at_scale``.
 
 ``X`` and ``Z`` are arrays or :class:`~bayesvm.kernels.inputs.Inputs`; passing the same ``Inputs`` object again reuses
 the squared distances. Kernels compose with ``+``, ``*``, ``scalar * kernel`` and ``kernel.on(columns)``; nesting is
-kept exactly as written.
+kept exactly as written. ``print(kernel)`` shows few digits, and the names of the features where they are known;
+``repr(kernel)`` evaluates to an equal kernel.
+
+A new kernel of the distance derives from :class:`~bayesvm.kernels.Stationary`, one of the inner product from
+:class:`~bayesvm.kernels.DotProduct`, and writes two functions. Any other elementary kernel derives from
+:class:`~bayesvm.kernels.leaf.Leaf`; a kernel made of kernels derives from :class:`Kernel` and lists in ``parts`` the
+fields that hold them.
 """
 
 from __future__ import annotations
@@ -32,27 +37,36 @@ from __future__ import annotations
 import dataclasses
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from bayesvm.kernels import tree
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.scale import Scale
-from bayesvm.parameters import Parameterized
+from bayesvm.parameters import split_theta
 from bayesvm.typing import Matrix, Vector
 
 if TYPE_CHECKING:
     from bayesvm.kernels.combine import OnColumns, Product, Sum
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
 class Kernel(ABC):
-    """A covariance function; see the module's table for the contract."""
+    """A covariance function; see the module's table for the contract.
 
-    @property
-    def always_positive(self) -> bool:
-        """False for a kernel that can be indefinite for some parameters or data; estimators then check the Gram."""
-        return True
+    The parameters of a kernel made of kernels are those of its ``children``, one after the other. A leaf has none, and
+    takes its parameters from :class:`~bayesvm.parameters.Parameterized`.
+    """
+
+    #: Fields that hold kernels, in the order of theta.
+    parts: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for child in self.children:
+            if not isinstance(child, Kernel):
+                raise TypeError(f"{type(self).__name__}: expected a kernel, found {type(child).__name__}")
 
     # -- data --------------------------------------------------------------------------------------------------------
     def gram(self, X: Any, Z: Any = None) -> Matrix:
@@ -76,93 +90,118 @@ class Kernel(ABC):
     @abstractmethod
     def _pullback(self, X: Inputs, Q: Matrix) -> Vector: ...
 
+    @property
+    def always_positive(self) -> bool:
+        """Whether all Gram matrices are positive semidefinite; if not, estimators check the one they use.
+
+        True of sums and products if it is true of their children, Thesis section 3.2.1.3.
+        """
+        return all(child.always_positive for child in self.children)
+
+    # -- parts -------------------------------------------------------------------------------------------------------
+    @property
+    def children(self) -> tuple[Kernel, ...]:
+        """The kernels of which this one is made, in the order of ``theta``."""
+        return tuple(getattr(self, part) for part in self.parts)
+
+    def with_children(self, children: Sequence[Kernel]) -> Self:
+        """Return the same composition of other kernels."""
+        changes: dict[str, Any] = dict(zip(self.parts, children))
+        return dataclasses.replace(self, **changes)
+
     # -- parameters --------------------------------------------------------------------------------------------------
     @property
-    @abstractmethod
     def theta(self) -> Vector:
         """Logarithms of the free parameters."""
+        return np.concatenate([np.empty(0), *(child.theta for child in self.children)])
 
     @property
-    @abstractmethod
     def bounds(self) -> Matrix:
         """Bounds of ``theta``, one row (low, high) per entry."""
+        return np.concatenate([np.empty((0, 2)), *(child.bounds for child in self.children)])
 
     @property
-    @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """One readable name per entry of ``theta``."""
+        """One readable name per entry of ``theta``.
 
-    @abstractmethod
+        Of several kernels the leaf's class in lower case, a number from the second of its class on, a dot and the
+        parameter, as in ``gaussian.lengthscale[age]`` and ``gaussian2.variance``.
+        """
+        if len(self.children) < 2:
+            return tuple(name for child in self.children for name in child.names)
+        return tuple(f"{label}.{name}" for label, leaf in tree.labelled(self) for name in leaf.names)
+
     def with_theta(self, theta: Vector) -> Self:
         """Return the same kernel with the free parameters set to ``exp(theta)``."""
+        parts = split_theta(type(self).__name__, theta, [child.theta.size for child in self.children])
+        return self.with_children([child.with_theta(part) for child, part in zip(self.children, parts)])
 
-    @abstractmethod
-    def fix(self, *names: str) -> Self:
-        """Return a copy in which the named parameters (all, if none is named) are not learnt."""
+    def fix(self, *names: str) -> Kernel:
+        """Return a copy in which the named parameters (``"gaussian.variance"``; all, if none) are not learnt."""
+        return tree.change_named(self, names, lambda kernel, own: kernel.fix(*own))
 
-    @abstractmethod
-    def free(self, *names: str) -> Self:
-        """Return a copy in which the named parameters (all, if none is named) are learnt."""
+    def free(self, *names: str) -> Kernel:
+        """Return a copy in which the named parameters (``"gaussian.variance"``; all, if none) are learnt."""
+        return tree.change_named(self, names, lambda kernel, own: kernel.free(*own))
 
-    @abstractmethod
     def bind(self, n_features: int, names: Sequence[str] | None = None) -> Kernel:
         """Return the kernel made ready for data with ``n_features`` columns (called ``names``, if given)."""
+        return self.with_children([child.bind(n_features, names) for child in self.children])
 
-    @abstractmethod
-    def with_ard(self) -> Kernel:
-        """Return the kernel with one parameter per feature in every part that can have it."""
-
-    @abstractmethod
-    def tied(self) -> Kernel:
-        """Return the kernel with one number for all features in every part: the geometric mean of a vector."""
-
-    @abstractmethod
-    def matching(self, other: Kernel) -> Kernel:
-        """Return the kernel with the values of ``other``, a kernel of the same form; a vector is filled with a number."""
-
-    @abstractmethod
-    def at_scale(self, scale: Scale) -> Kernel:
-        """Return the kernel with its free parameters placed for a start at the given scale, within their bounds."""
-
-    @abstractmethod
     def relevance(self, n_features: int) -> Vector | None:
-        r"""Return how much each feature counts (:math:`1/\ell_l^2`, or the variance of its weight), summed over the parts.
+        r"""Return how much each feature counts (:math:`1/\ell_l^2`, or the variance of its weight), summed over parts.
 
         None if no part has one parameter per feature.
         """
+        parts = [part for child in self.children if (part := child.relevance(n_features)) is not None]
+        return np.sum(parts, axis=0) if parts else None
 
-    @abstractmethod
     def with_relevance(self, feature: int, value: float) -> Kernel:
-        """Return the kernel with the relevance of one feature set, in every part with one free parameter per feature."""
+        """Return the kernel with the relevance of one feature set, in every part with a free value per feature."""
+        return self.with_children([child.with_relevance(feature, value) for child in self.children])
 
-    @abstractmethod
-    def leaves(self) -> tuple[Kernel, ...]:
-        """Return the elementary kernels of which this one is composed, from left to right."""
+    # -- derived -----------------------------------------------------------------------------------------------------
+    leaves = tree.leaves
+    with_ard = tree.with_ard
+    tied = tree.tied
+    matching = tree.matching
+    at_scale = tree.at_scale
 
-    def _add_to(self, K: Matrix, X: Inputs, Z: Inputs | None) -> None:
-        """Add the Gram matrix to ``K``."""
-        K += self._gram(X, Z)
+    def _start(self, scale: Scale) -> dict[str, float]:
+        """Return the values of fields at the start of a search; other fields keep theirs."""
+        return {"variance": scale.variance, "lengthscale": scale.lengthscale}
+
+    # -- text --------------------------------------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        from bayesvm.kernels.text import written
+
+        return written(self, exact=True)
+
+    def __str__(self) -> str:
+        from bayesvm.kernels.text import written
+
+        return written(self, exact=False)
 
     # -- algebra -----------------------------------------------------------------------------------------------------
     def __add__(self, other: Kernel | float) -> Sum:
-        from bayesvm.kernels.combine import Sum
+        from bayesvm.kernels.combine import Sum, operand
 
-        return Sum(self, _as_kernel(other))
+        return Sum(self, operand(other))
 
     def __radd__(self, other: float) -> Sum:
-        from bayesvm.kernels.combine import Sum
+        from bayesvm.kernels.combine import Sum, operand
 
-        return Sum(_as_kernel(other), self)
+        return Sum(operand(other), self)
 
     def __mul__(self, other: Kernel | float) -> Product:
-        from bayesvm.kernels.combine import Product
+        from bayesvm.kernels.combine import Product, operand
 
-        return Product(self, _as_kernel(other))
+        return Product(self, operand(other))
 
     def __rmul__(self, other: float) -> Product:
-        from bayesvm.kernels.combine import Product
+        from bayesvm.kernels.combine import Product, operand
 
-        return Product(_as_kernel(other), self)
+        return Product(operand(other), self)
 
     def on(self, columns: Any) -> OnColumns:
         """Return the kernel restricted to some columns, given by position or by feature name (one or a sequence)."""
@@ -172,124 +211,4 @@ class Kernel(ABC):
         return OnColumns(self, (columns,) if single else tuple(columns))
 
 
-def _as_kernel(value: Kernel | float) -> Kernel:
-    """Turn a positive number into a constant kernel whose value is not learnt."""
-    from bayesvm.kernels.constant import Constant
-
-    if isinstance(value, Kernel):
-        return value
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return Constant(float(value)).fix()
-    raise TypeError(f"a kernel combines with kernels and positive numbers, found {type(value).__name__}")
-
-
-@dataclasses.dataclass(frozen=True, repr=False)
-class Leaf(Parameterized, Kernel):
-    """An elementary kernel: a frozen dataclass with its positive parameters declared (see ``Parameterized``).
-
-    A subclass writes ``_gram``, ``_diag`` and ``_gradients``; it is decorated with
-    ``@dataclasses.dataclass(frozen=True, repr=False)`` to keep the readable ``repr`` of this class.
-    """
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in self.positive:
-            if name != self._vector_field and np.ndim(getattr(self, name)) > 0:
-                raise ValueError(
-                    f"{type(self).__name__}.{name}: expected one positive number, found {getattr(self, name)!r}"
-                )
-
-    @property
-    def _vector_field(self) -> str | None:
-        """The one field that may hold a value per feature."""
-        return None
-
-    @abstractmethod
-    def _gradients(self, X: Inputs, Q: Matrix) -> Mapping[str, float | Vector]:
-        r"""Return :math:`\partial \langle Q, K(X) \rangle / \partial \log p` of (at least) every free parameter."""
-
-    def _pullback(self, X: Inputs, Q: Matrix) -> Vector:
-        learnt = [name for name, _, _ in self._learnt()]
-        gradients = self._gradients(X, Q) if learnt else {}
-        return np.concatenate([np.empty(0), *(np.atleast_1d(gradients[name]) for name in learnt)])
-
-    def _is_free(self, name: str) -> bool:
-        return not (name in self.limits and self.limits[name] is None)
-
-    def leaves(self) -> tuple[Kernel, ...]:
-        """Return the kernel itself."""
-        return (self,)
-
-    def with_ard(self) -> Kernel:
-        """Return the kernel itself: it has no parameter per feature unless a subclass says so."""
-        return self
-
-    def tied(self) -> Kernel:
-        """Return the kernel itself: it has no parameter per feature unless a subclass says so."""
-        return self
-
-    def matching(self, other: Kernel) -> Self:
-        """Return the kernel with the values of ``other``, a kernel of the same class."""
-        if type(other) is not type(self):
-            raise TypeError(f"matching: expected a {type(self).__name__}, found a {type(other).__name__}")
-        changes: dict[str, Any] = {}
-        for name in self.positive:
-            own, new = np.asarray(getattr(self, name)), np.asarray(getattr(other, name))
-            changes[name] = float(new) if own.ndim == 0 else tuple(float(v) for v in np.broadcast_to(new, own.shape))
-        return dataclasses.replace(self, **changes)
-
-    def relevance(self, n_features: int) -> Vector | None:
-        """Return None: it has no parameter per feature unless a subclass says so."""
-        return None
-
-    def with_relevance(self, feature: int, value: float) -> Kernel:
-        """Return the kernel itself: it has no parameter per feature unless a subclass says so."""
-        return self
-
-    def _placed(self, scale: Scale) -> Mapping[str, float]:
-        """Return the values that fields take at the given scale; fields left out keep theirs."""
-        return {}
-
-    def at_scale(self, scale: Scale) -> Self:
-        """Return the kernel with its free parameters placed for a start at the given scale, within their bounds."""
-        placed = self._placed(scale)
-        changes: dict[str, Any] = {}
-        for name, values, (low, high) in self._learnt():
-            if name in placed:
-                value = float(np.clip(placed[name], low, high))
-                changes[name] = value if np.ndim(getattr(self, name)) == 0 else (value,) * values.size
-        return dataclasses.replace(self, **changes)
-
-    def bind(self, n_features: int, names: Sequence[str] | None = None) -> Kernel:
-        """Return the kernel itself: nothing in it depends on the number of features unless a subclass says so."""
-        return self
-
-    def __repr__(self) -> str:
-        shown = [
-            f"{f.name}={getattr(self, f.name)!r}"
-            for f in sorted(dataclasses.fields(self), key=lambda f: bool(f.kw_only))
-            if f.repr and not (f.kw_only and getattr(self, f.name) == f.default)
-        ]
-        text = f"{type(self).__name__}({', '.join(shown)})"
-        fixed = [name for name in self.positive if not self._is_free(name)]
-        bounded = [f"{name}={bounds!r}" for name, bounds in self.limits.items() if bounds is not None]
-        if bounded:
-            text += f".bounded({', '.join(bounded)})"
-        if fixed:
-            text += ".fix()" if len(fixed) == len(self.positive) else f".fix({', '.join(map(repr, fixed))})"
-        return text
-
-
-def check_integer(name: str, value: object) -> int:
-    """Return ``value`` as a positive integer, or say what is wrong with it."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < 1:
-        raise ValueError(f"{name}: expected a positive integer, found {value!r}")
-    return int(value)
-
-
-def frobenius(A: Matrix, B: Matrix) -> float:
-    """Return the sum of the products of the entries, without a temporary matrix."""
-    return float(np.einsum("ij,ij->", A, B))
-
-
-__all__ = ["Kernel", "Leaf"]
+__all__ = ["Kernel"]

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from bayesvm.kernels.base import Kernel
-from bayesvm.kernels.composite import Composite, Wrapper, check_kernels
+from bayesvm.kernels.constant import Constant
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.typing import Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Pair(Composite):
+class Pair(Kernel):
     """Two kernels, kept as they were written: nothing is flattened or reordered."""
+
+    parts: ClassVar[tuple[str, ...]] = ("left", "right")
 
     left: Kernel
     right: Kernel
 
-    def __post_init__(self) -> None:
-        check_kernels(type(self).__name__, self.left, self.right)
-
-    @property
-    def children(self) -> tuple[Kernel, ...]:
-        """The left and the right kernel."""
-        return self.left, self.right
-
-    def _with_children(self, children: Sequence[Kernel]) -> Self:
-        return dataclasses.replace(self, left=children[0], right=children[1])
+    def _terms(self, X: Inputs, Z: Inputs | None) -> tuple[Matrix, Matrix | float]:
+        """Return the Gram matrix of one part and that of the other, as a number if it is constant."""
+        first, second = (self.right, self.left) if isinstance(self.left, Constant) else (self.left, self.right)
+        return first._gram(X, Z), second.variance if isinstance(second, Constant) else second._gram(X, Z)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -53,8 +50,8 @@ class Sum(Pair):
     """
 
     def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
-        K = self.left._gram(X, Z)
-        self.right._add_to(K, X, Z)
+        K, other = self._terms(X, Z)
+        K += other
         return K
 
     def _diag(self, X: Inputs) -> Vector:
@@ -62,10 +59,6 @@ class Sum(Pair):
 
     def _pullback(self, X: Inputs, Q: Matrix) -> Vector:
         return np.concatenate([self.left._pullback(X, Q), self.right._pullback(X, Q)])
-
-    def __repr__(self) -> str:
-        right = f"({self.right!r})" if isinstance(self.right, Sum) else repr(self.right)
-        return f"{self.left!r} + {right}"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -88,8 +81,8 @@ class Product(Pair):
     """
 
     def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
-        K = self.left._gram(X, Z)
-        K *= self.right._gram(X, Z)
+        K, other = self._terms(X, Z)
+        K *= other
         return K
 
     def _diag(self, X: Inputs) -> Vector:
@@ -105,14 +98,31 @@ class Product(Pair):
                 parts.append(kernel._pullback(X, weighted))
         return np.concatenate([np.empty(0), *parts])
 
-    def __repr__(self) -> str:
-        left = f"({self.left!r})" if isinstance(self.left, Sum) else repr(self.left)
-        right = f"({self.right!r})" if isinstance(self.right, Pair) else repr(self.right)
-        return f"{left} * {right}"
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Transformed(Kernel):
+    r"""A kernel of transformed inputs, :math:`k(x, z) = k_1(t(x), t(z))`, with the parameters of :math:`k_1`."""
+
+    parts: ClassVar[tuple[str, ...]] = ("kernel",)
+
+    kernel: Kernel
+
+    @abstractmethod
+    def _transformed(self, X: Inputs) -> Inputs:
+        """Return the inputs of the inner kernel; the same object each time, so that its cache lasts."""
+
+    def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
+        return self.kernel._gram(self._transformed(X), None if Z is None else self._transformed(Z))
+
+    def _diag(self, X: Inputs) -> Vector:
+        return self.kernel._diag(self._transformed(X))
+
+    def _pullback(self, X: Inputs, Q: Matrix) -> Vector:
+        return self.kernel._pullback(self._transformed(X), Q)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class OnColumns(Wrapper):
+class OnColumns(Transformed):
     r"""A kernel of some of the columns, written ``kernel.on(columns)``.
 
     .. math:: k(x, z) = k_1(x_S, z_S)
@@ -123,9 +133,12 @@ class OnColumns(Wrapper):
         The kernel :math:`k_1`.
     columns : tuple of int or of str
         The columns :math:`S`: positions from 0, or feature names, which :meth:`bind` turns into positions.
+    features : tuple of str, optional
+        The names of the columns, set by :meth:`bind`, for ``print``.
     """
 
     columns: tuple[int | str, ...]
+    features: tuple[str, ...] | None = dataclasses.field(default=None, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,20 +150,23 @@ class OnColumns(Wrapper):
     def _positions(self, n_features: int, names: Sequence[str] | None = None) -> tuple[int, ...]:
         return tuple(_resolve(c, n_features, names) for c in self.columns)
 
+    def _transformed(self, X: Inputs) -> Inputs:
+        return X.columns(self._positions(X.n_features))
+
     def bind(self, n_features: int, names: Sequence[str] | None = None) -> Self:
         """Return the kernel with column names turned into positions and its inner kernel bound to those columns."""
         positions = self._positions(n_features, names)
-        inner = self.kernel.bind(len(positions), None if names is None else [str(names[i]) for i in positions])
-        return dataclasses.replace(self, kernel=inner, columns=positions)
+        own = None if names is None else tuple(str(names[i]) for i in positions)
+        inner = self.kernel.bind(len(positions), own)
+        return dataclasses.replace(self, kernel=inner, columns=positions, features=own)
 
     def relevance(self, n_features: int) -> Vector | None:
         """Return the inner kernel's relevances at its columns, zero elsewhere."""
-        positions = self._positions(n_features)
-        inner = self.kernel.relevance(len(positions))
+        inner = self.kernel.relevance(len(self.columns))
         if inner is None:
             return None
         relevance = np.zeros(n_features)
-        relevance[list(positions)] = inner
+        relevance[list(self._positions(n_features))] = inner
         return relevance
 
     def with_relevance(self, feature: int, value: float) -> Self:
@@ -159,22 +175,14 @@ class OnColumns(Wrapper):
             return self
         return dataclasses.replace(self, kernel=self.kernel.with_relevance(self.columns.index(feature), value))
 
-    def _part(self, X: Inputs) -> Inputs:
-        return X.columns(self._positions(X.n_features))
 
-    def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
-        return self.kernel._gram(self._part(X), None if Z is None else self._part(Z))
-
-    def _diag(self, X: Inputs) -> Vector:
-        return self.kernel._diag(self._part(X))
-
-    def _pullback(self, X: Inputs, Q: Matrix) -> Vector:
-        return self.kernel._pullback(self._part(X), Q)
-
-    def __repr__(self) -> str:
-        inner = f"({self.kernel!r})" if isinstance(self.kernel, Pair) else repr(self.kernel)
-        columns = repr(self.columns[0]) if len(self.columns) == 1 else repr(list(self.columns))
-        return f"{inner}.on({columns})"
+def operand(value: Kernel | float) -> Kernel:
+    """Return what a kernel is combined with as a kernel: a positive number is a constant that is not learnt."""
+    if isinstance(value, Kernel):
+        return value
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return Constant(float(value)).fix()
+    raise TypeError(f"a kernel combines with kernels and positive numbers, found {type(value).__name__}")
 
 
 def _position(column: object) -> int:
@@ -199,4 +207,4 @@ def _resolve(column: int | str, n_features: int, names: Sequence[str] | None) ->
     return column
 
 
-__all__ = ["OnColumns", "Product", "Sum"]
+__all__ = ["OnColumns", "Product", "Sum", "Transformed", "operand"]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import ClassVar
 
 import numpy as np
 
-from bayesvm.kernels.ard import VARIANCE
-from bayesvm.kernels.base import Leaf
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.leaf import Leaf
 from bayesvm.kernels.scale import Scale
-from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector
 
 
@@ -35,15 +32,10 @@ class Constant(Leaf):
     Thesis section 3.2.1; Chu2003.
     """
 
-    positive: ClassVar[Mapping[str, Bounds]] = {"variance": VARIANCE}
-
     variance: float = 1.0
 
-    def _placed(self, scale: Scale) -> Mapping[str, float]:
+    def _start(self, scale: Scale) -> dict[str, float]:
         return {"variance": scale.constant}
-
-    def _add_to(self, K: Matrix, X: Inputs, Z: Inputs | None) -> None:
-        K += self.variance
 
     def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
         return np.full((len(X), len(X if Z is None else Z)), self.variance)

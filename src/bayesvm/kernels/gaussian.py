@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 
 from bayesvm._core.gram import gaussian_from_inner, gaussian_of_distances
-from bayesvm.kernels.base import frobenius
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.leaf import frobenius
 from bayesvm.kernels.stationary import Radial
 from bayesvm.typing import Matrix, Vector
 
@@ -24,11 +24,11 @@ class Gaussian(Radial):
     ----------
     variance : float
         :math:`v`, the papers' :math:`\kappa_0`.
-    lengthscale : float or tuple of float
+    lengthscale : float or sequence of float
         :math:`\ell_l`; the papers' :math:`\kappa_l` is :math:`1/\ell_l^2`.
     ard : bool
-        Whether every feature has a length scale of its own, Thesis (3.46). A feature whose length scale grows without
-        bound drops out of the model.
+        Whether every feature has a length scale of its own, which a sequence implies; Thesis (3.46). A feature whose
+        length scale grows without bound drops out of the model.
 
     Notes
     -----

@@ -62,7 +62,7 @@ class Inputs:
         return f"Inputs({len(self)} rows, {self.n_features} columns{', sparse' if self.is_sparse else ''})"
 
     def __sizeof__(self) -> int:
-        """Return the size with the data: what decides whether a task's argument is sent to workers once or with every task."""
+        """Return the size with the data, by which a cluster decides to send an argument once or with every task."""
         parts = (self.X.data, self.X.indices, self.X.indptr) if self.is_sparse else (self.X,)
         return object.__sizeof__(self) + sum(int(part.nbytes) for part in parts)
 
@@ -139,19 +139,18 @@ class Inputs:
 
     # -- primitives --------------------------------------------------------------------------------------------------
     def inner(self, other: Inputs | None = None, weights: Vector | None = None) -> Matrix:
-        r"""Inner products :math:`\sum_l w_l x_{il} z_{jl}` (weights 1 if not given)."""
-        left = _scaled(self.X, None if weights is None else np.sqrt(weights))
-        right = left if other is None else _scaled(other.X, None if weights is None else np.sqrt(weights))
-        return _product(left, right)
+        r"""Inner products :math:`\sum_l w_l x_{il} z_{jl}` (weights 1 if not given; one number serves all columns)."""
+        left = _scaled(self.X, weights)
+        return _product(left, left if other is None else _scaled(other.X, weights))
 
     def centred_inner(self, weights: Vector) -> Matrix:
         r"""Inner products about the centre of dense data, :math:`\sum_l w_l (x_{il} - c_l) (x_{jl} - c_l)`."""
-        X = (self.dense() - self.centre) * np.sqrt(weights)
+        X = _scaled(self.dense() - self.centre, weights)
         return np.asarray(X @ X.T)
 
     def squared_norms(self, weights: Vector | None = None) -> Vector:
         r"""Diagonal of ``inner(weights=weights)``, :math:`\sum_l w_l x_{il}^2`."""
-        return _squared_norms(_scaled(self.X, None if weights is None else np.sqrt(weights)))
+        return _squared_norms(_scaled(self.X, weights))
 
     def squared_distances(self, other: Inputs | None = None, weights: Vector | None = None) -> Matrix:
         r"""Squared distances :math:`\sum_l w_l (x_{il} - z_{jl})^2`.
@@ -167,10 +166,9 @@ class Inputs:
         return self._compute_distances(other, weights)
 
     def _compute_distances(self, other: Inputs | None, weights: Vector | None) -> Matrix:
-        root = None if weights is None else np.sqrt(weights)
         plain = self.is_sparse or (other is not None and other.is_sparse)
-        left = _scaled(self.X if plain else self.X - self.centre, root)
-        right = left if other is None else _scaled(other.X if plain else other.X - self.centre, root)
+        left = _scaled(self.X if plain else self.X - self.centre, weights)
+        right = left if other is None else _scaled(other.X if plain else other.X - self.centre, weights)
         distances = _product(left, right)
         tolerance = (4.0 + np.sqrt(self.n_features)) * np.finfo(float).eps
         _distances_from_products(distances, _squared_norms(left), _squared_norms(right), tolerance)
@@ -197,10 +195,11 @@ def _is_sparse(X: Any) -> bool:
     return bool(sp.issparse(X))
 
 
-def _scaled(X: Any, factors: Vector | None) -> Any:
-    if factors is None:
+def _scaled(X: Any, weights: Vector | None) -> Any:
+    """Return the columns times the square roots of their weights, as inner products want them."""
+    if weights is None:
         return X
-    return sp.csr_array(X.multiply(factors)) if _is_sparse(X) else X * factors
+    return sp.csr_array(X.multiply(np.sqrt(weights))) if _is_sparse(X) else X * np.sqrt(weights)
 
 
 def _product(left: Any, right: Any) -> Matrix:

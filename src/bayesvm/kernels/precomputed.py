@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import ClassVar
 
 import numpy as np
 
-from bayesvm.kernels.ard import VARIANCE
-from bayesvm.kernels.base import Leaf, frobenius
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.kernels.scale import Scale
-from bayesvm.parameters import Bounds, check_positive
+from bayesvm.kernels.leaf import Leaf, frobenius
+from bayesvm.parameters import check_positive
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Largest asymmetry, relative to the largest entry, that is put down to rounding.
@@ -51,7 +48,7 @@ class Precomputed(Leaf):
     it is an error.
     """
 
-    positive: ClassVar[Mapping[str, Bounds]] = {"variance": VARIANCE}
+    always_positive = False  # nothing is known about the matrix
 
     variance: float = 1.0
     diagonal: float | None = dataclasses.field(default=None, kw_only=True)
@@ -59,18 +56,8 @@ class Precomputed(Leaf):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.diagonal is not None:
-            value = check_positive("Precomputed.diagonal", self.diagonal)
-            if not isinstance(value, float):
-                raise ValueError(f"Precomputed.diagonal: expected one positive number, found {self.diagonal!r}")
+            value = check_positive("Precomputed.diagonal", self.diagonal, sequence=False)
             object.__setattr__(self, "diagonal", value)
-
-    @property
-    def always_positive(self) -> bool:
-        """False: nothing is known about the matrix."""
-        return False
-
-    def _placed(self, scale: Scale) -> Mapping[str, float]:
-        return {"variance": scale.variance}
 
     def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
         if Z is None:
@@ -80,19 +67,20 @@ class Precomputed(Leaf):
                     "Precomputed: expected a symmetric square Gram matrix (or a part of one made by Inputs.take), "
                     f"found a matrix of shape {X.X.shape} that is not symmetric"
                 )
-            return G * self.variance
-        if Z.rows is None and len(Z) != X.n_features:
+        elif Z.rows is not None:
+            G = _checked(X, Z.rows)[:, Z.rows]
+        elif len(Z) == X.n_features:
+            G = X.dense()
+        else:
             raise ValueError(
                 f"Precomputed: expected one column per training sample, {len(Z)}, found {X.n_features}; a part of the "
                 "training samples has to be made by Inputs.take"
             )
-        G = X.dense() if Z.rows is None else _columns(X, Z.rows)
         return G * self.variance
 
     def _diag(self, X: Inputs) -> Vector:
         if X.rows is not None:
-            _check_rows(X, X.rows)
-            return np.asarray(X.dense()[np.arange(len(X)), X.rows] * self.variance)
+            return np.asarray(_checked(X, X.rows)[np.arange(len(X)), X.rows] * self.variance)
         if _own_gram(X) is not None:
             return np.diagonal(X.dense()) * self.variance
         if self.diagonal is None:
@@ -108,7 +96,7 @@ class Precomputed(Leaf):
 
 def _own_gram(X: Inputs) -> Matrix | None:
     """Return the Gram matrix of the samples among themselves, exactly symmetric, or None if ``X`` does not hold it."""
-    G = X.dense() if X.rows is None else _columns(X, X.rows)
+    G = X.dense() if X.rows is None else _checked(X, X.rows)[:, X.rows]
     if G.shape[0] != G.shape[1]:
         return None
     mean = G + G.T
@@ -117,17 +105,14 @@ def _own_gram(X: Inputs) -> Matrix | None:
     return mean if gap <= SYMMETRY * np.max(np.abs(G), initial=0.0) else None
 
 
-def _columns(X: Inputs, rows: Indices) -> Matrix:
-    _check_rows(X, rows)
-    return X.dense()[:, rows]
-
-
-def _check_rows(X: Inputs, rows: Indices) -> None:
+def _checked(X: Inputs, rows: Indices) -> Matrix:
+    """Return the matrix if it has a column for each of the given training samples."""
     if rows.size and int(rows.max()) >= X.n_features:
         raise ValueError(
             f"Precomputed: expected a column for every training sample, at least {int(rows.max()) + 1}, "
             f"found {X.n_features}"
         )
+    return X.dense()
 
 
 __all__ = ["Precomputed"]

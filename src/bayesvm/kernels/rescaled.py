@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Self
 
 import numpy as np
 
-from bayesvm.kernels.composite import Wrapper
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.combine import Transformed
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.typing import Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Rescaled(Wrapper):
+class Rescaled(Transformed):
     r"""A kernel of shifted and scaled inputs.
 
     .. math:: k(x, z) = k_1\bigl((x - m)/s, (z - m)/s\bigr)
@@ -47,7 +46,7 @@ class Rescaled(Wrapper):
         object.__setattr__(self, "shift", tuple(float(v) for v in shift))
         object.__setattr__(self, "scale", tuple(float(v) for v in scale))
 
-    def bind(self, n_features: int, names: Sequence[str] | None = None) -> Self:
+    def bind(self, n_features: int, names: Sequence[str] | None = None) -> Kernel:
         """Return the kernel with its inner kernel made ready for ``n_features`` columns."""
         self._expect(n_features)
         return super().bind(n_features, names)
@@ -56,21 +55,9 @@ class Rescaled(Wrapper):
         if n_features != len(self.shift):
             raise ValueError(f"Rescaled: expected {len(self.shift)} features, found {n_features}")
 
-    def _moved(self, X: Inputs) -> Inputs:
+    def _transformed(self, X: Inputs) -> Inputs:
         self._expect(X.n_features)
         return X.rescaled(self.shift, self.scale)
-
-    def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
-        return self.kernel._gram(self._moved(X), None if Z is None else self._moved(Z))
-
-    def _diag(self, X: Inputs) -> Vector:
-        return self.kernel._diag(self._moved(X))
-
-    def _pullback(self, X: Inputs, Q: Matrix) -> Vector:
-        return self.kernel._pullback(self._moved(X), Q)
-
-    def __repr__(self) -> str:
-        return f"Rescaled({self.kernel!r}, shift={self.shift!r}, scale={self.scale!r})"
 
 
 __all__ = ["Rescaled"]

@@ -1,4 +1,4 @@
-"""A scale at which to begin: what a kernel needs to know to place its parameters sensibly on standardised data."""
+"""A scale at which a search begins: what a kernel needs to know to place its parameters on standardised data."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.kernels.scale import Scale
+from bayesvm.parameters import split_theta
 from bayesvm.typing import Matrix, Vector
 
 #: What an object must have to be taken for a scikit-learn kernel.
@@ -37,7 +37,8 @@ def from_sklearn(kernel: Any) -> SklearnKernel:
     Dense inputs only. ``pullback`` asks scikit-learn for its gradient, which is an array of n x n x p numbers for the n
     rows it is given: the one place in this library where such an array exists. ``WhiteKernel`` keeps its meaning: it
     adds to the diagonal of ``gram(X)`` and to ``diag(X)``, and is zero in ``gram(X, Z)`` even where rows coincide.
-    Nothing is known about positive definiteness, hence ``always_positive`` is False.
+    Nothing is known about positive definiteness, hence ``always_positive`` is False, nor about the meaning of the
+    parameters: ``with_ard``, ``tied``, ``at_scale`` and ``with_relevance`` leave the kernel as it is.
     """
     missing = [name for name in NEEDED if not hasattr(kernel, name)]
     if missing or isinstance(kernel, type):
@@ -55,10 +56,12 @@ class SklearnKernel(Kernel):
     Parameters
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
-        The kernel; never changed.
+        The kernel; never changed. Composites of scikit-learn are not opened.
     fixed : tuple of str
         Hyperparameters, by scikit-learn's names, that are not learnt although scikit-learn would.
     """
+
+    always_positive = False
 
     kernel: Any = dataclasses.field(hash=False)
     fixed: tuple[str, ...] = ()
@@ -66,12 +69,7 @@ class SklearnKernel(Kernel):
     def __post_init__(self) -> None:
         self._check_names(self.fixed)
 
-    @property
-    def always_positive(self) -> bool:
-        """False: nothing is known about the kernel."""
-        return False
-
-    # -- data ----------------------------------------------------------------------------------------------------------
+    # -- data --------------------------------------------------------------------------------------------------------
     def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix:
         return np.array(self.kernel(X.dense(), None if Z is None else Z.dense()), dtype=float)
 
@@ -85,7 +83,7 @@ class SklearnKernel(Kernel):
         _, gradient = self.kernel(X.dense(), eval_gradient=True)
         return np.asarray(np.einsum("ij,ijp->p", Q, gradient)[free])
 
-    # -- parameters ----------------------------------------------------------------------------------------------------
+    # -- parameters --------------------------------------------------------------------------------------------------
     def _hyperparameters(self) -> list[tuple[str, int]]:
         """Names and sizes of what scikit-learn would learn, in the order of its ``theta``."""
         return [(str(h.name), int(h.n_elements)) for h in self.kernel.hyperparameters if not h.fixed]
@@ -119,38 +117,11 @@ class SklearnKernel(Kernel):
             for i in range(size)
         )
 
-    def with_ard(self) -> Kernel:
-        """Return the kernel itself: scikit-learn fixes the number of length scales at construction."""
-        return self
-
-    def tied(self) -> Kernel:
-        """Return the kernel itself: scikit-learn fixes the number of length scales at construction."""
-        return self
-
-    def matching(self, other: Kernel) -> Kernel:
-        """Return ``other``: it has the same form, and there are no vectors to fill."""
-        return other
-
-    def at_scale(self, scale: Scale) -> Kernel:
-        """Return the kernel itself: its parameters have no meaning that is known here."""
-        return self
-
-    def with_relevance(self, feature: int, value: float) -> Kernel:
-        """Return the kernel itself: its parameters have no meaning that is known here."""
-        return self
-
-    def relevance(self, n_features: int) -> Vector | None:
-        """Return None: its parameters have no meaning that is known here."""
-        return None
-
     def with_theta(self, theta: Vector) -> Self:
         """Return the same kernel with the free parameters set to ``exp(theta)``."""
         free = self._free_entries()
-        theta = np.asarray(theta, dtype=float)
-        if theta.shape != (int(free.sum()),):
-            raise ValueError(f"with_theta: expected {int(free.sum())} values, found shape {theta.shape}")
         full = np.array(self.kernel.theta, dtype=float)
-        full[free] = theta
+        (full[free],) = split_theta(type(self).__name__, theta, [int(free.sum())])
         return dataclasses.replace(self, kernel=self.kernel.clone_with_theta(full))
 
     def fix(self, *names: str) -> Self:
@@ -163,18 +134,6 @@ class SklearnKernel(Kernel):
         """Return a copy in which the named parameters (all, if none is named) are learnt."""
         self._check_names(names)
         return dataclasses.replace(self, fixed=tuple(n for n in self.fixed if names and n not in names))
-
-    def bind(self, n_features: int, names: Sequence[str] | None = None) -> Self:
-        """Return the kernel itself: scikit-learn's kernels are given their length scales one by one."""
-        return self
-
-    def leaves(self) -> tuple[Kernel, ...]:
-        """Return the kernel itself: scikit-learn's composites are not opened."""
-        return (self,)
-
-    def __repr__(self) -> str:
-        text = f"from_sklearn({self.kernel!r})"
-        return text + (f".fix({', '.join(map(repr, self.fixed))})" if self.fixed else "")
 
 
 __all__ = ["SklearnKernel", "from_sklearn"]

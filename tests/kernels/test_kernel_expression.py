@@ -1,15 +1,27 @@
-"""Kernels written as text."""
+"""Kernels written as text, and what else a user may pass as a kernel."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.gaussian_process import kernels as skk
 
-pytest.importorskip("typer")
-
-from bayesvm.cli.kernel_expression import NAMES, KernelSyntaxError, parse_kernel
-from bayesvm.kernels import Constant, Gaussian, Kernel, Linear, Matern32, OrnsteinUhlenbeck, Polynomial
+from bayesvm.kernels import (
+    MLP,
+    Constant,
+    Gaussian,
+    Kernel,
+    Linear,
+    Matern32,
+    OrnsteinUhlenbeck,
+    Polynomial,
+    Precomputed,
+    RationalQuadratic,
+    as_kernel,
+    from_sklearn,
+)
+from bayesvm.kernels.expression import NAMES, KernelSyntaxError, parse_kernel
 
 
 @pytest.mark.parametrize(
@@ -24,6 +36,11 @@ from bayesvm.kernels import Constant, Gaussian, Kernel, Linear, Matern32, Ornste
         ("ornstein-uhlenbeck + matern32", OrnsteinUhlenbeck() + Matern32()),
         ("ornstein_uhlenbeck", OrnsteinUhlenbeck()),
         ("2 * gaussian", 2.0 * Gaussian()),
+        ("rbf + linear", Gaussian() + Linear()),
+        ("poly(degree=2) * sigmoid", Polynomial(2) * MLP()),
+        ("gaussian(lengthscale=[1, 2.5]).on(age, dose)", Gaussian(lengthscale=(1.0, 2.5)).on(["age", "dose"])),
+        ("precomputed(diagonal=1)", Precomputed(diagonal=1.0)),
+        ("RationalQuadratic(alpha=2)", RationalQuadratic(alpha=2.0)),
         ("gaussian.on(1, 3) + linear.on(age, 'body mass')", Gaussian().on([0, 2]) + Linear().on(["age", "body mass"])),
         ("(gaussian + linear).on(2)", (Gaussian() + Linear()).on([1])),
     ],
@@ -41,7 +58,19 @@ def test_every_name_is_a_kernel():
     ("text", "message"),
     [
         ("", "expected a kernel, a number or '\\(' at the end"),
-        ("gauss", "no kernel is called 'gauss'; the kernels are gaussian"),
+        (
+            "gauss",
+            "no kernel is called 'gauss' at position 1 of 'gauss'; the kernels are gaussian, .*; did you mean 'gau",
+        ),
+        ("2 * rfb", "no kernel is called 'rfb' at position 5 .*; did you mean 'rbf'"),
+        ("quantum", "no kernel is called 'quantum' at position 1 .*precomputed$"),
+        (
+            "gaussian(lenghtscale=1)",
+            "expected one of variance, lengthscale, ard, each once, .*; did you mean 'lengthscale'",
+        ),
+        ("gaussian(lengthscale=[1 2])", "expected '\\]' at position 25"),
+        ("gaussian(lengthscale=[])", "expected a positive number at position 23"),
+        ("gaussian(variance=[1, 2])", "Gaussian.variance: expected one positive number"),
         ("gaussian +", "at the end"),
         ("gaussian linear", "position 10"),
         ("gaussian(ard", "expected ','"),
@@ -66,8 +95,32 @@ def test_mistakes_are_shown_where_they_are(text, message):
         parse_kernel(text)
 
 
+def test_as_kernel():
+    kernel = Gaussian() + Constant()
+    assert as_kernel(kernel) is kernel
+    assert as_kernel("gaussian + constant") == kernel
+    theirs = skk.RBF() + skk.WhiteKernel()
+    assert as_kernel(theirs) == from_sklearn(theirs)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (3, "kernel: expected a bayesvm kernel, a scikit-learn .*, found 3$"),
+        (None, "kernel: expected .*, found None$"),
+        (Gaussian, r"kernel: expected .*, found <class .*Gaussian'>; write Gaussian\(\)$"),
+        (skk.RBF, "kernel: expected .*, found <class .*RBF'>$"),
+        ("auto", "kernel: no kernel is called 'auto'"),
+        ("", "kernel: expected a kernel"),
+    ],
+)
+def test_as_kernel_refuses_other_things(value, message):
+    with pytest.raises(ValueError, match=message):
+        as_kernel(value)
+
+
 words = st.sampled_from(
-    [*list(NAMES)[:4], "(", ")", "+", "*", ".on", "ard", "=", ",", "1", "2.5", "'a'", "x", " ", "@", "1e999"]
+    [*list(NAMES)[:4], "(", ")", "+", "*", ".on", "ard", "=", "[", "]", ",", "1", "2.5", "'a'", "x", " ", "@", "1e999"]
 )
 
 
