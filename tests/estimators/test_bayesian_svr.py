@@ -238,7 +238,7 @@ def test_several_outputs():
     assert mean.shape == std.shape == low.shape == high.shape == (5, 2)
     assert machine.sample(X[:5], 3, random_state=0).shape == (5, 3, 2)
     assert machine.outlier_score_.shape == Y.shape
-    assert len(machine.likelihood_) == len(machine.kernel_) == 2
+    assert len(machine.likelihoods_) == len(machine.kernels_) == 2
     alone = [BayesianSVR(n_starts=1).fit(X, Y[:, k]) for k in range(2)]
     np.testing.assert_allclose(mean, np.column_stack([m.predict(X[:5]) for m in alone]))
     assert machine.log_evidence_ == pytest.approx(sum(m.log_evidence_ for m in alone))
@@ -268,7 +268,7 @@ def test_outputs_that_share_hyperparameters():
     Y = Y * np.array([1.0, 100.0])
     machine = BayesianSVR(share_hyperparameters=True, n_starts=1).fit(X, Y)
     scale = np.std(Y, axis=0)
-    first, second = machine.likelihood_
+    first, second = machine.likelihoods_
     assert first.C * scale[0] == pytest.approx(second.C * scale[1])
     assert first.epsilon / scale[0] == pytest.approx(second.epsilon / scale[1])
     separate = BayesianSVR(n_starts=1).fit(X, Y)

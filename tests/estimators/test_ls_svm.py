@@ -339,7 +339,7 @@ def test_fisher_with_several_classes():
     assert KernelFisherDiscriminant(n_components=1).fit(*IRIS).transform(IRIS[0]).shape == (150, 1)
     even = KernelFisherDiscriminant(class_prior=[1.0, 1.0, 8.0]).fit(*IRIS)
     assert even.class_prior_[2] == pytest.approx(0.8)
-    for bad in ({"gamma": -1.0}, {"n_components": 3}, {"class_prior": [1.0]}, {"kernel": "rbf"}):
+    for bad in ({"gamma": -1.0}, {"n_components": 3}, {"class_prior": [1.0]}, {"kernel": "rgb"}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             KernelFisherDiscriminant(**bad).fit(*IRIS)
 
@@ -350,16 +350,16 @@ def test_fisher_with_several_classes():
     [
         ({"decision": "sign"}, "decision: expected 'moderated' or 'latent'"),
         ({"multi_class": "ovo"}, "multi_class: expected"),
-        ({"n_components": 0}, "n_components: expected 'auto' or a positive"),
+        ({"n_components": 0}, "n_components: expected 'auto' or an integer of at least 1"),
         ({"n_components": "all"}, "n_components"),
-        ({"landmarks": -3}, "landmarks: expected None or a positive"),
+        ({"landmarks": -3}, "landmarks: expected None or an integer of at least 1"),
         ({"prune": 1.5}, "prune: expected None, a fraction"),
         ({"kernel": []}, "kernel: expected at least one"),
         ({"kernel": "rbf"}, "kernel: expected"),
         ({"kernel": 3.0}, "kernel: expected a bayesvm"),
         ({"optimizer": "adam"}, "optimizer: expected"),
         ({"n_starts": 0}, "n_starts: expected"),
-        ({"tol": -1.0}, "tol: expected"),
+        ({"evidence_tol": -1.0}, "evidence_tol: expected"),
         ({"hyperprior": 3}, "hyperprior: expected"),
     ],
     ids=str,

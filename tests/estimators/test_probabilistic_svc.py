@@ -207,15 +207,15 @@ def test_three_classes_and_pickling():
     assert machine.score(X[:, :2], y) > 0.7
     assert machine.predict_rejection(X[:5, :2]).shape == (5, 3)
     assert np.array_equal(pickle.loads(pickle.dumps(machine)).predict_proba(X[:, :2]), proba)
-    with pytest.raises(ValueError, match="evidence_curve: expected a machine of two classes"):
+    with pytest.raises(ValueError, match="evidence_curve: expected two classes, found 3"):
         machine.evidence_curve()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"evidence": "laplace"}, "evidence: expected one of 'naive', 'marginal', 'annealed', found 'laplace'"),
-        ({"tune": "kernel"}, "tune: expected one of 'all', 'C', found 'kernel'"),
+        ({"evidence": "laplace"}, "evidence: expected 'naive', 'marginal' or 'annealed', found 'laplace'"),
+        ({"tune": "kernel"}, "tune: expected 'all' or 'C', found 'kernel'"),
         ({"tune": "C", "kernel": "auto"}, "kernel: expected a kernel whose product with C is kept"),
         ({"C": -1.0}, "C: expected a positive number, found -1.0"),
         ({"n_nodes": 1}, "n_nodes: expected an integer of at least 2, found 1"),

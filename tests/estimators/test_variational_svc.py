@@ -38,11 +38,11 @@ def test_scikit_learn_contract():
 
 
 def test_the_terms_add_up_to_minus_the_bound(fitted):
-    assert set(fitted.free_energy_terms_) == {"loss", "mean", "spread", "determinant"}
+    assert set(fitted.free_energy_terms_[0]) == {"loss", "mean", "spread", "determinant"}
     np.testing.assert_allclose(-sum(fitted.free_energy_terms_[0].values()), fitted.log_evidence_, rtol=1e-12)
     np.testing.assert_allclose(fitted.log_evidence(), fitted.log_evidence_, atol=1e-3)
     assert fitted.converged_
-    assert max(fitted.inner_bounds_) <= fitted.log_evidence_ + 1e-3
+    assert max(fitted.inner_bounds_[0]) <= fitted.log_evidence_ + 1e-3
     assert isinstance(fitted.multimodal_, bool)
 
 
@@ -198,7 +198,7 @@ def test_refusals(moons):
         ({"rank": 2}, "rank: expected None with covariance='full', found 2"),
         ({"predict_with": "median"}, "predict_with: expected 'mean' or 'mode', found 'median'"),
         ({"likelihood": "hinge"}, "likelihood: expected"),
-        ({"hyperprior": "flat"}, "hyperprior: expected None or a bayesvm.hyper.Hyperprior, found 'flat'"),
+        ({"hyperprior": "flat"}, "hyperprior: expected None, 'auto' or a bayesvm.hyper.Hyperprior, found 'flat'"),
     ):
         with pytest.raises(ValueError, match=message):
             VariationalSVC(**arguments).fit(X, y)

@@ -149,10 +149,10 @@ def test_losses_and_densities():
 
 
 def test_prior_samples():
-    display = plots.PriorSamplesDisplay.from_kernel(Gaussian(4.0) + Linear() + Constant(), n_samples=3)
+    display = plots.PriorSamplesDisplay.from_kernel(Gaussian(4.0) + Linear() + Constant(), n_draws=3)
     assert_drawn(display)
     assert display.samples.shape == (200, 3)
-    again = plots.PriorSamplesDisplay.from_kernel(Gaussian(4.0) + Linear() + Constant(), n_samples=3)
+    again = plots.PriorSamplesDisplay.from_kernel(Gaussian(4.0) + Linear() + Constant(), n_draws=3)
     np.testing.assert_array_equal(display.samples, again.samples)
     with pytest.raises(TypeError, match="expected a kernel"):
         plots.PriorSamplesDisplay.from_kernel("gaussian")
