@@ -61,3 +61,11 @@ def level2_by_search(K, y, low=-8.0, high=12.0):
         lambda g: level2_cost(K, y, np.exp(g)), bounds=bracket, method="bounded", options={"xatol": 1e-9}
     )
     return np.exp(found.x), found.fun, 0 < int(np.argmin(costs)) < len(grid) - 1
+
+
+def features(seed=0, n=40, m=6):
+    """Return an explicit feature map at training and new rows, with labels."""
+    rng = np.random.default_rng(seed)
+    Phi, Phi_s = rng.normal(size=(n, m)), rng.normal(size=(7, m))
+    y = np.where(Phi @ rng.normal(size=m) + rng.normal(size=n) > 0.2, 1.0, -1.0)
+    return Phi, Phi_s, y

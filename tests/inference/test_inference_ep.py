@@ -11,7 +11,7 @@ from bayesvm.hyper import EvidenceObjective
 from bayesvm.inference import EP, Exact, Laplace, leave_one_out
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, RationalQuadratic
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.linalg import SignedFactor, SupportFactor
+from bayesvm.linalg import SignedFactor
 from bayesvm.solvers import Status
 from bayesvm.testing import check_inference, five_point, relative_error
 from bayesvm.testing.solvers import problem
@@ -253,54 +253,6 @@ def test_negative_sites_of_a_likelihood_that_is_not_log_concave():
     assert np.sum(evidence.dK * K[rows]) == pytest.approx(slope, rel=1e-6)
 
 
-# -- leave-one-out -----------------------------------------------------------------------------------------------------
-def gaussians(n, d, scale, variance, seed=0):
-    """Return a Gram matrix and labels of two overlapping Gaussian classes in d dimensions."""
-    rng = np.random.default_rng(seed)
-    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    X = rng.normal(size=(n, d)) + 0.8 * y[:, None] / np.sqrt(d)
-    return variance * np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2) / scale**2) + 1.0, y
-
-
-@pytest.mark.parametrize("likelihood", LIKELIHOODS[:4], ids=NAMES[:4])
-def test_leave_one_out_against_refits(likelihood):
-    for d, scale, variance in ((2, 2.0, 3.0), (10, 4.0, 5.0)):
-        K, y = gaussians(60, d, scale, variance)
-        posterior, _ = EP().infer(K, y, likelihood)
-        q = leave_one_out(K, posterior)
-        found = likelihood.predict_proba(q.cavity_mean, q.cavity_var)
-        assert np.mean(np.abs(found - _refitted(EP(tol=1e-5), K, y, likelihood))) <= 0.005
-
-
-def test_leave_one_out_of_laplace_is_close():
-    likelihood = lib.Logistic()
-    K, y = problem(likelihood, n=60)
-    q = leave_one_out(K, Laplace().infer(K, y, likelihood)[0])
-    found = likelihood.predict_proba(q.cavity_mean, q.cavity_var)
-    assert np.mean(np.abs(found - _refitted(Laplace(), K, y, likelihood))) <= 0.02
-
-
-def test_leave_one_out_is_exact_for_gaussian_noise():
-    likelihood = lib.GaussianNoise(0.2)
-    K, y = problem(likelihood, n=30)
-    q = leave_one_out(K, Exact().infer(K, y, likelihood)[0])
-    for i in range(30):
-        rest = np.delete(np.arange(30), i)
-        posterior, _ = Exact().infer(K[np.ix_(rest, rest)], y[rest], likelihood)
-        assert q.cavity_mean[i] == pytest.approx(posterior.mean(K[[i]][:, rest])[0], abs=1e-9)
-        assert q.cavity_var[i] == pytest.approx(posterior.var(K[[i]][:, rest], K[[i], [i]])[0], abs=1e-9)
-
-
-def _refitted(inference, K, y, likelihood):
-    out = np.empty(y.size)
-    for i in range(y.size):
-        rest = np.delete(np.arange(y.size), i)
-        posterior, _ = inference.infer(K[np.ix_(rest, rest)], y[rest], likelihood)
-        K_s = K[[i]][:, rest][:, posterior.support]
-        out[i] = likelihood.predict_proba(posterior.mean(K_s), posterior.var(K_s, K[[i], [i]]))[0]
-    return out
-
-
 def test_a_weight_of_three_is_three_rows():
     likelihood = lib.RaisedCosine()
     K, y = problem(likelihood, n=20)
@@ -314,12 +266,3 @@ def test_a_weight_of_three_is_three_rows():
     q, s = leave_one_out(K, p, weighted.copies), leave_one_out(K[np.ix_(rows, rows)], r)
     np.testing.assert_allclose(q.cavity_mean[rows], s.cavity_mean, atol=1e-7)
     np.testing.assert_allclose(q.cavity_var[rows], s.cavity_var, atol=1e-7)
-
-
-def test_factor_without_negative_curvature_is_the_plain_one():
-    K, _ = problem(lib.Probit(), n=10)
-    W = np.linspace(0.0, 1.0, 10)
-    plain, signed = SupportFactor.of(K, W), SignedFactor.of(K, W)
-    np.testing.assert_allclose(signed.matrix(), plain.matrix(), atol=1e-12)
-    np.testing.assert_allclose(signed.curvature, plain.curvature)
-    assert signed.log_det() == pytest.approx(plain.log_det())

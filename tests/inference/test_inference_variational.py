@@ -106,15 +106,6 @@ def test_the_reference_itself():
         exact_log_evidence(np.eye(4), np.ones(4), likelihood)
 
 
-@pytest.mark.parametrize("likelihood", [lib.Logistic(), lib.NormalizedHinge()], ids=lambda x: type(x).__name__)
-def test_families_are_nested(likelihood):
-    K, y = problem(likelihood, n=20)
-    K = K + 0.3 * np.eye(20)
-    values = [FactorAnalysed(m).infer(K, y, likelihood)[1].value for m in (0, 1, 3)]
-    full = Variational().infer(K, y, likelihood)[1].value
-    assert values[0] < values[1] < values[2] < full
-
-
 # -- descent -----------------------------------------------------------------------------------------------------------
 @each
 @pytest.mark.parametrize("size", [0.1, 1.0, 30.0])
@@ -133,21 +124,6 @@ def test_the_free_energy_never_rises(likelihood, size, monkeypatch):
     assert energies
     for before, after in energies:
         assert after <= before + 1e-11 * (1.0 + abs(before))
-
-
-@each
-def test_moved_expectations_are_those_of_the_new_marginals(likelihood):
-    rng = np.random.default_rng(0)
-    mean, var = 3.0 * rng.normal(size=50), np.exp(rng.normal(size=50))
-    y = np.where(rng.normal(size=50) > 0.0, 1.0, -1.0)
-    before = likelihood.expected(y, mean, var)
-    errors = []
-    for h in (1e-2, 1e-3):
-        shift, change = h * np.sqrt(var) * rng.uniform(-1.0, 1.0, 50), h * var * rng.uniform(-1.0, 1.0, 50)
-        moved, exact = before.moved(shift, change), likelihood.expected(y, mean + shift, var + change)
-        names = ("loss", "gradient", "curvature")
-        errors.append([np.max(np.abs(getattr(moved, name) - getattr(exact, name))) for name in names])
-    assert np.all(np.array(errors[1]) <= np.maximum(0.05 * np.array(errors[0]), 1e-9))
 
 
 def test_iterations_are_few_at_n_400():
@@ -182,29 +158,6 @@ def test_every_kernel(case, likelihood):
     slopes = five_point(lambda t: objective.evaluate(t, latent).value, objective.theta0, 2e-4).reshape(-1)
     scale = max(0.01, float(np.abs(slopes).max(initial=0.0)) * 1e-2)
     assert relative_error(centre.gradient, slopes, floor=scale) < 1e-6, (centre.gradient, slopes)
-
-
-@pytest.mark.parametrize("rank", [0, 1])
-def test_factor_gradient(rank):
-    likelihood = lib.NormalizedHinge(2.0)
-    K, y = problem(likelihood, n=15)
-    K = K + 0.3 * np.eye(15)
-    change = np.cov(np.random.default_rng(0).normal(size=(15, 30)))
-    method = FactorAnalysed(rank, tol=1e-9)
-    posterior, evidence = method.infer(K, y, likelihood)
-
-    def value(K, likelihood):
-        return method.infer(K, y, likelihood, warm_start=evidence.latent)[1].value
-
-    in_k = five_point(lambda t: value(K + t[0] * change, likelihood), np.zeros(1), 1e-3)
-    in_phi = five_point(lambda t: value(K, likelihood.with_theta(t)), likelihood.theta, 1e-3)
-    assert relative_error(np.sum(evidence.dK * change), in_k[0]) < 1e-6
-    assert relative_error(evidence.dphi, in_phi) < 1e-6
-    np.testing.assert_allclose(evidence.value, sum(evidence.terms.values()), rtol=1e-12)
-    joint = posterior.covariance(K, K)
-    np.testing.assert_allclose(np.diagonal(joint), posterior.var(K, np.diagonal(K).copy()), rtol=1e-8)
-    sigma = np.diag(posterior.factor.d) + posterior.factor.C @ posterior.factor.C.T
-    np.testing.assert_allclose(joint, sigma, atol=1e-9)
 
 
 # -- the concave kink --------------------------------------------------------------------------------------------------

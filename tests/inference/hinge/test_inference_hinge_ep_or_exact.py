@@ -1,0 +1,96 @@
+"""Better estimates of the naive evidence against brute force, differences and known numbers."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hinge_problems import KERNEL, brute_force, problem, random_problem
+
+from bayesvm.inference.hinge import (
+    HingeExactOrEP,
+    NaiveHinge,
+    SliceSampling,
+    log_nu,
+)
+from bayesvm.kernels import Gaussian
+from bayesvm.likelihoods import Hinge, Weighted
+from bayesvm.testing import five_point, relative_error
+
+
+def test_the_known_numbers_of_one_point():
+    K, y, C = np.array([[2.0]]), np.ones(1), 3.0
+    kappa = 1.0 / (1.0 + np.exp(-2.0 * C))
+    values = [
+        np.exp(m.infer(K, y, Hinge(C))[1].value) / kappa for m in (NaiveHinge(False), NaiveHinge(), HingeExactOrEP())
+    ]
+    assert np.allclose(values, [0.527, 0.437, 0.322], atol=5e-4)
+
+
+@pytest.mark.parametrize(
+    "method", [NaiveHinge(), HingeExactOrEP(), HingeExactOrEP(exact_up_to=0)], ids=["naive", "exact", "gaussian"]
+)
+@pytest.mark.parametrize("n", [1, 2, 3, 30])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradient_of_the_naive_evidence(method, n, weighted):
+    X, y = problem(n, seed=5)
+    w = np.random.default_rng(1).uniform(0.5, 2.0, size=n)
+
+    def likelihood(log_c):
+        plain = Hinge(float(np.exp(log_c)))
+        return Weighted(plain, w) if weighted else plain
+
+    def evidence(theta):
+        return method.infer(KERNEL.with_theta(theta[:3]).gram(X), y, likelihood(theta[3]))[1]
+
+    theta = np.r_[KERNEL.theta, np.log(2.1)]
+    here = evidence(theta)
+    gradient = np.r_[KERNEL.pullback(X[here.rows], here.dK), here.dphi]
+    assert relative_error(gradient, five_point(lambda t: evidence(t).value, theta, 1e-4)) < 1e-6
+
+
+@pytest.mark.parametrize("method", [HingeExactOrEP(), HingeExactOrEP(exact_up_to=0)], ids=["exact", "gaussian"])
+def test_better_estimates_against_brute_force(method):
+    rng = np.random.default_rng(3)
+    for _ in range(15):
+        K, y, C = random_problem(rng)
+        assert abs(np.expm1(method.infer(K, y, Hinge(C))[1].value - brute_force(K, y, C, 100))) < 0.1
+
+
+def test_the_model_is_normalised_over_all_data_sets():
+    K3, C = Gaussian(1.5, 0.6).gram(np.array([[0.0], [0.5], [1.2]])), 1.7
+    L = np.linalg.cholesky(K3)
+    z = (np.arange(100) + 0.5) / 100 * 14.0 - 7.0
+    w = np.exp(-0.5 * z**2) / np.sum(np.exp(-0.5 * z**2))
+    Z = np.stack(np.meshgrid(z, z, z, indexing="ij")).reshape(3, -1)
+    W = (w[:, None, None] * w[:, None] * w).ravel()
+    N = np.mean(np.exp(log_nu(L @ Z, C)), axis=0)
+    total = 0.0
+    for rows in itertools.product(range(3), repeat=2):
+        K = K3[np.ix_(rows, rows)] + 1e-9 * np.eye(2)
+        for labels in itertools.product((-1.0, 1.0), repeat=2):
+            total += np.exp(HingeExactOrEP().infer(K, np.array(labels), Hinge(C))[1].value) / 9.0
+    assert total / float(W @ N**2) == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [NaiveHinge(), NaiveHinge(guarded=False), HingeExactOrEP(), HingeExactOrEP(exact_up_to=0)],
+    ids=["naive", "printed", "exact", "gaussian"],
+)
+def test_no_point_in_doubt(method):
+    """A kernel of small variance: all points are bounded, and the integral is that of the tangents."""
+    X, y = problem(10)
+    kernel = Gaussian(1e-4, 1.0)
+
+    def evidence(theta):
+        return method.infer(kernel.with_theta(theta[:2]).gram(X), y, Hinge(float(np.exp(theta[2]))))
+
+    theta = np.r_[kernel.theta, np.log(1.3)]
+    posterior, here = evidence(theta)
+    K = kernel.gram(X)
+    tangents = 0.5 * 1.3**2 * float(y @ K @ y) - 10.0 * (1.3 + np.log1p(np.exp(-2.6)))
+    assert here.value == pytest.approx(tangents, abs=1e-9)
+    gradient = np.r_[kernel.pullback(X[here.rows], here.dK), here.dphi]
+    assert relative_error(gradient, five_point(lambda t: evidence(t)[1].value, theta, 1e-3)) < 1e-6
+    draws = SliceSampling(40, 4, 5, 2).run(K, y, np.full(10, 1.3), posterior, np.random.default_rng(0))
+    assert np.allclose((K @ draws.coefficients).mean(axis=1), 1.3 * K @ y, atol=0.02)

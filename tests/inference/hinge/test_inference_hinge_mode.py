@@ -1,0 +1,59 @@
+"""The hinge machine against coordinate descent, its sets, weights and warm starts."""
+
+import numpy as np
+import pytest
+from hinge_problems import KERNEL, problem
+
+from bayesvm.inference.hinge import (
+    hinge_mode,
+)
+from bayesvm.kernels import Constant, Gaussian
+
+
+def coordinate_descent(K, y, c):
+    t, f = np.zeros(y.size), np.zeros(y.size)
+    for _ in range(20000):
+        largest = 0.0
+        for i in range(y.size):
+            change = min(max(t[i] + (1.0 - y[i] * f[i]) / K[i, i], 0.0), c[i]) - t[i]
+            t[i] += change
+            f += change * y[i] * K[:, i]
+            largest = max(largest, abs(change))
+        if largest < 1e-13:
+            break
+    return f
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_mode_is_the_hinge_machine(seed):
+    X, y = problem(40, seed)
+    K = (Gaussian(1.0, 0.7) + Constant(0.5)).gram(X)
+    c = np.random.default_rng(seed).uniform(0.5, 2.0, size=40)
+    mode = hinge_mode(K, y, c)
+    assert mode.status.ok
+    assert np.max(np.abs(mode.f - coordinate_descent(K, y, c))) < 1e-9
+    margin, t = y * mode.f, y * mode.alpha
+    assert np.allclose(margin[mode.marginal], 1.0, atol=1e-9)
+    assert np.all((t[mode.marginal] > 0.0) & (t[mode.marginal] < c[mode.marginal]))
+    assert np.array_equal(t[mode.bounded], c[mode.bounded])
+    rest = np.setdiff1d(np.arange(40), np.union1d(mode.marginal, mode.bounded))
+    assert np.all(t[rest] == 0.0)
+    assert np.all(margin[rest] >= 1.0 - 1e-8)
+
+
+def test_the_solution_depends_on_the_product_of_C_and_kernel_only():
+    X, y = problem(50)
+    K = KERNEL.gram(X)
+    first = hinge_mode(K, y, np.full(50, 1.0))
+    second = hinge_mode(K / 3.0, y, np.full(50, 3.0), warm_start=first.share)
+    assert second.n_iter == 1
+    assert np.allclose(first.f, second.f, atol=1e-10)
+
+
+def test_a_row_given_twice_is_a_row_of_weight_two():
+    X, y = problem(30)
+    twice = np.r_[X, X[:5]], np.r_[y, y[:5]]
+    weights = np.r_[np.full(5, 2.0), np.ones(25)]
+    first = hinge_mode(KERNEL.gram(twice[0]), twice[1], np.full(35, 1.3))
+    second = hinge_mode(KERNEL.gram(X), y, 1.3 * weights)
+    assert np.allclose(first.f[:30], second.f, atol=1e-7)
