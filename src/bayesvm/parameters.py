@@ -146,7 +146,7 @@ class Parameterized:
         fields = self._free_fields()
         parts = split_theta(type(self).__name__, np.exp(theta), [values.size for _, values, _ in fields])
         changes: dict[str, Any] = {
-            name: part if isinstance(getattr(self, name), tuple) else part[0]
+            name: tuple(part.tolist()) if isinstance(getattr(self, name), tuple) else float(part[0])
             for (name, _, _), part in zip(fields, parts)
         }
         return dataclasses.replace(self, **changes)
