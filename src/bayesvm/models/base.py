@@ -75,7 +75,7 @@ class TrainingData:
     @property
     def n_outputs(self) -> int:
         """Number of outputs."""
-        return self.y.shape[1]
+        return int(self.y.shape[1])
 
     @property
     def targets(self) -> Matrix:
@@ -242,7 +242,7 @@ class ModelSpec(ABC):
     """
 
     #: Maximises an objective of this kind: ``search(maximizer, objective, starts)``.
-    search: ClassVar[Callable[[Maximizer, Any, Sequence[Vector]], Maximum]]
+    search: ClassVar[Any]
 
     candidates: Candidates
     hyperprior: Hyperprior = dataclasses.field(default_factory=Flat, kw_only=True)

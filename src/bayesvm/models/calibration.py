@@ -95,7 +95,8 @@ class ScaleCalibration:
 
     def log_density(self, noise: Regression, y: Vector, mean: Vector, var: Vector) -> Vector:
         """Return the logarithm of the corrected predictive density."""
-        return noise.log_predictive(mean + (y - mean) / self.scale, mean, var) - np.log(self.scale)
+        density = noise.log_predictive(mean + (y - mean) / self.scale, mean, var)
+        return np.asarray(density - np.log(self.scale))
 
 
 def calibrate_scale(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bayesvm.hyper import (
     EvidenceObjective,
-    Maximizer,
     Maximum,
     maximize_evidence,
     regression_starting_points,
@@ -122,8 +121,9 @@ class GaussianProcessModel:
     @property
     def problems(self) -> tuple[str, ...]:
         """What did not converge, in words."""
-        statuses = (self.maximum.status, self.evidence.status, *(r.status for r in self.refinements))
-        return tuple(dict.fromkeys(status.value for status in statuses if not status.ok))
+        inner = (self.evidence.status, *(r.status for r in self.refinements))
+        found = [] if self.maximum.status.ok else [self.maximum.status.value]
+        return tuple(dict.fromkeys([*found, *(status.value for status in inner if not status.ok)]))
 
     @property
     def support(self) -> Indices:
@@ -275,6 +275,11 @@ def blocks(X: Inputs, width: int) -> Iterator[tuple[Indices, Inputs]]:
         yield rows, X if rows.size == n else X.take(rows)
 
 
+def weighted_likelihood(likelihood: Likelihood, data: TrainingData) -> Likelihood:
+    """Return the likelihood with the weights of the data, if there are any."""
+    return likelihood if data.weights is None else Weighted(likelihood, tuple(data.weights))
+
+
 @dataclasses.dataclass(frozen=True)
 class GaussianProcess(ModelSpec):
     """A Gaussian process with a likelihood, fitted by an inference method.
@@ -291,7 +296,7 @@ class GaussianProcess(ModelSpec):
         Correction of the predictions on leave-one-out predictions.
     """
 
-    search: ClassVar[Callable[[Maximizer, Any, Sequence[Vector]], Maximum]] = staticmethod(maximize_evidence)
+    search: ClassVar[Any] = staticmethod(maximize_evidence)
 
     likelihood: Likelihood
     inference: Inference
@@ -303,7 +308,7 @@ class GaussianProcess(ModelSpec):
         self.inference.check(self.likelihood)
         if not kernel.always_positive:
             cholesky(kernel.gram(data.X), jitter=True, what=f"the Gram matrix of {kernel!r}")
-        weighted = self.likelihood if data.weights is None else Weighted(self.likelihood, data.weights)
+        weighted = weighted_likelihood(self.likelihood, data)
         return EvidenceObjective(kernel, weighted, self.inference, data.X, data.targets, self.hyperprior)
 
     def starts(self, kernel: Kernel, data: TrainingData, missing: int) -> list[Vector]:
@@ -323,10 +328,10 @@ class GaussianProcess(ModelSpec):
         """Return the model at the maximum."""
         return GaussianProcessModel.at_maximum(objective, maximum)
 
-    def finish(self, model: Any, data: TrainingData) -> GaussianProcessModel:
+    def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:  # type: ignore[override]
         """Return the model with the posterior that predicts, marginals and calibration."""
         refined = model.refined(self.posterior)
         return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize)
 
 
-__all__ = ["GaussianProcess", "GaussianProcessModel", "Refinement", "blocks"]
+__all__ = ["GaussianProcess", "GaussianProcessModel", "Refinement", "blocks", "weighted_likelihood"]

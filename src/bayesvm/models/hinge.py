@@ -35,10 +35,9 @@ from bayesvm.inference.hinge import (
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.scale import Scale
-from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg import cholesky
 from bayesvm.models.base import TrainingData
-from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel
+from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
 from bayesvm.typing import Matrix, Vector
 
 logger = logging.getLogger(__name__)
@@ -179,7 +178,7 @@ class HingeProcess(GaussianProcess):
             nodes, weights = self._nodes(data, rng)
             normalizer = Normalizer(weights, float(data.counts.sum()), seed=seed)
         kind = HingeObjective if self.tune_kernel else FixedProductObjective
-        likelihood = self.likelihood if data.weights is None else Weighted(self.likelihood, tuple(data.weights))
+        likelihood = weighted_likelihood(self.likelihood, data)
         return kind(kernel, likelihood, self.inference, data.X, data.targets, self.hyperprior, normalizer, nodes)
 
     def _nodes(self, data: TrainingData, rng: np.random.Generator) -> tuple[Inputs, Vector]:
@@ -213,9 +212,7 @@ class HingeProcess(GaussianProcess):
         learnt = self.likelihood.theta.size
         return [np.concatenate([form.at_scale(s).theta, np.log([C])[:learnt]]) for s, C in table[:missing]]
 
-    def search(  # type: ignore[override]
-        self, maximizer: Maximizer, objective: HingeObjective, starts: Sequence[Vector]
-    ) -> HingeMaximum:
+    def search(self, maximizer: Maximizer, objective: HingeObjective, starts: Sequence[Vector]) -> HingeMaximum:
         """Maximise the normalised evidence, on some of the rows first if there are many."""
         if objective.n_rows > MANY and len(starts) > 1:
             order = np.random.default_rng([self.seed, 4]).permutation(objective.n_rows)
@@ -275,7 +272,7 @@ def input_nodes(X: Inputs, weights: Vector, most: int, rng: np.random.Generator)
     else:
         rows = X.X.toarray() if X.is_sparse else X.X
         _, distinct, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        total = np.bincount(np.ravel(inverse), weights=weights)
+        total = np.bincount(np.ravel(inverse), weights=weights).astype(np.float64)
     if distinct.size > most:
         chosen = np.sort(rng.choice(distinct.size, most, replace=False))
         distinct, total = distinct[chosen], total[chosen]

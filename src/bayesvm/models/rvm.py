@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,9 +16,9 @@ from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.scale import Scale
 from bayesvm.likelihoods.base import Classification, Likelihood
-from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg import cholesky
 from bayesvm.models.base import Candidate, ModelSpec, TrainingData
+from bayesvm.models.gaussian_process import weighted_likelihood
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Length scales of the first starts, relative to the typical distance of two rows.
@@ -148,7 +148,7 @@ class RelevanceVectors(ModelSpec):
         Largest number of additions of basis functions that one search may try.
     """
 
-    search: ClassVar[Callable[[Maximizer, Any, Sequence[Vector]], Maximum]] = staticmethod(_search)
+    search: ClassVar[Any] = staticmethod(_search)
 
     likelihood: Likelihood
     fit_intercept: bool = True
@@ -156,7 +156,7 @@ class RelevanceVectors(ModelSpec):
 
     def objective(self, kernel: Kernel, data: TrainingData) -> RelevanceObjective:
         """Return the evidence as a function of the kernel's parameters."""
-        likelihood = self.likelihood if data.weights is None else Weighted(self.likelihood, data.weights)
+        likelihood = weighted_likelihood(self.likelihood, data)
         search = SequentialRVM(max_iter=self.max_vectors)
         distinct = _distinct_rows(data.X)
         return RelevanceObjective(

@@ -34,10 +34,10 @@ class Standardizer:
     def of(cls, X: Any, weights: Vector | None = None) -> Standardizer:
         """Learn the map from the rows of X, each counted as often as its weight says."""
         shift, var = weighted_moments(X, weights)
-        size = np.asarray(abs(X).max(axis=0).toarray()).ravel() if sp.issparse(X) else np.max(np.abs(X), axis=0)
+        size = np.asarray(abs(X).max(axis=0).toarray()).ravel() if _sparse(X) else np.max(np.abs(X), axis=0)
         scale = np.sqrt(var)
         scale = np.where(scale > 1e-12 * size, scale, 1.0)
-        return cls(np.zeros_like(shift) if sp.issparse(X) else shift, scale)
+        return cls(np.zeros_like(shift) if _sparse(X) else shift, scale)
 
     @classmethod
     def identity(cls, d: int) -> Standardizer:
@@ -46,16 +46,20 @@ class Standardizer:
 
     def inputs(self, X: Any) -> Inputs:
         """Return the rows of X, standardised."""
-        if sp.issparse(X):
+        if _sparse(X):
             return Inputs(X.multiply(1.0 / self.scale))
         return Inputs((X - self.shift) / self.scale)
+
+
+def _sparse(X: Any) -> bool:
+    return bool(sp.issparse(X))
 
 
 def weighted_moments(X: Any, weights: Vector | None = None) -> tuple[Vector, Vector]:
     """Return the mean and the variance (divisor: the sum of the weights) of every column."""
     w = np.ones(X.shape[0]) if weights is None else weights
     w = w / w.sum()
-    if sp.issparse(X):
+    if _sparse(X):
         mean = np.asarray(w @ X).ravel()
         return mean, np.maximum(np.asarray(w @ X.multiply(X)).ravel() - mean**2, 0.0)
     mean = w @ X

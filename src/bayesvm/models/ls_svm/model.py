@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesvm.hyper import Maximizer, Maximum
+from bayesvm.hyper import Maximum
 from bayesvm.hyper.ls_svm import LevelsObjective, maximize_levels
 from bayesvm.inference.ls_svm import Design, Moderator, robust_weights, softmax_log_odds
 from bayesvm.kernels.base import Kernel
@@ -172,7 +172,7 @@ class LeastSquares(ModelSpec):
         Least ratio of noise to prior variance; see :class:`~bayesvm.inference.ls_svm.Design`.
     """
 
-    search: ClassVar[Callable[[Maximizer, Any, Sequence[Vector]], Maximum]] = staticmethod(maximize_levels)
+    search: ClassVar[Any] = staticmethod(maximize_levels)
 
     fit_intercept: bool = True
     n_components: int | None = None
