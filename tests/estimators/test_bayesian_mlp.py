@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_moons
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesvm.datasets import make_robot_arm, make_sinc
 from bayesvm.estimators.bayesian_mlp import BayesianMLPClassifier, BayesianMLPRegressor
@@ -15,16 +14,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning"),
     pytest.mark.filterwarnings("ignore:.*did not converge:sklearn.exceptions.ConvergenceWarning"),
 ]
-
-
-@parametrize_with_checks(
-    [
-        BayesianMLPRegressor(hidden=2, n_starts=1, random_state=0, max_cycles=3),
-        BayesianMLPClassifier(hidden=2, n_starts=1, random_state=0, max_cycles=3),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("ard", [True, False])

@@ -34,12 +34,6 @@ def noisy_sine():
     return X, np.sin(X[:, 0]) + 0.15 * rng.standard_normal(60)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([GPClassifier(n_starts=2), GPRegressor()])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(

@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_moons
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayesvm.datasets import make_sinc
 from bayesvm.estimators.gaussian_process import GPRegressor
@@ -16,11 +15,6 @@ from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import GaussianNoise, Logistic, Probit, SoftInsensitive
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-
-
-@parametrize_with_checks([OnlineGPRegressor(), OnlineGPClassifier(inference="laplace")])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 def run(options, K, y, likelihood, order=None):

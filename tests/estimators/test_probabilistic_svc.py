@@ -31,11 +31,6 @@ def fitted(data):
     return ProbabilisticSVC(tune="C", average=True, n_draws=200, **FIGURE).fit(data[0], data[1])
 
 
-@parametrize_with_checks([ProbabilisticSVC(optimizer=None, n_nodes=10, normalizer_tol=50.0)])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
 #: Checks in which learning matters: rounding, repetition.
 LEARNT = ("check_estimators_dtypes", "check_fit_idempotent")
 

@@ -23,16 +23,6 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@parametrize_with_checks(
-    [
-        RelevanceVectorClassifier(Gaussian(), optimizer=None),
-        RelevanceVectorRegressor(Gaussian(1.0, 3.0), optimizer=None),
-    ]
-)
-def test_scikit_learn_contract_in_short(estimator, check):
-    check(estimator)
-
-
 def test_sinc_needs_few_vectors():
     X, y, f = make_sinc(100, noise=0.1, random_state=0)
     machine = RelevanceVectorRegressor().fit(X, y)

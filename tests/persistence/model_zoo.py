@@ -35,7 +35,7 @@ def data(n=36, seed=0):
 def quick(cls):
     """Return an estimator with little to search."""
     estimator = cls()
-    fast = {"n_starts": 1, "max_iter": 30, "random_state": 0}
+    fast = {"n_starts": 1, "max_evaluations": 30, "max_cycles": 30, "random_state": 0}
     return estimator.set_params(**{k: v for k, v in fast.items() if k in estimator.get_params()})
 
 

@@ -22,6 +22,7 @@ from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification, Likelihood, Regression
 from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg import cholesky
+from bayesvm.linalg.covariance_root import covariance_root
 from bayesvm.models.base import BLOCK, Candidate, ModelSpec, TrainingData
 from bayesvm.models.calibration import Calibration, ScaleCalibration, calibrate_odds, calibrate_scale
 from bayesvm.solvers.base import Status
@@ -162,9 +163,8 @@ class GaussianProcessModel:
         """Return joint draws of the latent functions at the rows of X, shape (n, n_draws, q)."""
         K_ss, draws = self.kernel.gram(X), []
         for p, K_s in self._cross(X):
-            factor = cholesky(p.covariance(K_s, K_ss), jitter=True, what="posterior covariance")
-            noise = rng.standard_normal((len(X), n_draws))
-            draws.append(p.mean(K_s)[:, None] + factor.lower() @ noise)
+            root = covariance_root(p.covariance(K_s, K_ss), float(np.max(K_ss.diagonal())), what="posterior covariance")
+            draws.append(p.mean(K_s)[:, None] + root @ rng.standard_normal((len(X), n_draws)))
         return np.stack(draws, axis=-1)
 
     def _cross(self, X: Inputs) -> Iterator[tuple[Posterior, Matrix]]:

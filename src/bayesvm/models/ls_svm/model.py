@@ -14,7 +14,7 @@ from bayesvm.inference.ls_svm import Design, Moderator, robust_weights, softmax_
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import GaussianNoise
-from bayesvm.linalg import cholesky
+from bayesvm.linalg.covariance_root import covariance_root
 from bayesvm.models.base import Candidate, ModelSpec, TrainingData
 from bayesvm.models.gaussian_process import blocks
 from bayesvm.models.ls_svm.levels import Levels, complete_levels, landmark_levels, leading_levels
@@ -129,9 +129,15 @@ class LeastSquaresModel:
 
     def sample(self, X: Inputs, n_draws: int, rng: np.random.Generator) -> Matrix:
         """Return joint draws of the latent functions, shape (n, n_draws, q)."""
-        K_s, predictor, q = self.kernel.gram(X, self.inputs), self.levels.predictor, self.n_outputs
-        factor = cholesky(predictor.covariance(K_s, self.kernel.gram(X)), jitter=True, what="posterior covariance")
-        noise = factor.lower() @ rng.standard_normal((len(X), n_draws * q))
+        K_s, K_ss, predictor, q = (
+            self.kernel.gram(X, self.inputs),
+            self.kernel.gram(X),
+            self.levels.predictor,
+            self.n_outputs,
+        )
+        scale = float(np.max(K_ss.diagonal())) / predictor.mu
+        root = covariance_root(predictor.covariance(K_s, K_ss), scale, what="posterior covariance")
+        noise = root @ rng.standard_normal((len(X), n_draws * q))
         return predictor.mean(K_s)[:, None, :] + noise.reshape(len(X), n_draws, q)
 
     # -- labels -------------------------------------------------------------------------------------------------------
