@@ -19,6 +19,10 @@ from bayesvm.linalg.cholesky import Cholesky, cholesky
 from bayesvm.typing import Indices, Matrix, Vector
 
 
+#: The matrix that is factored, in messages.
+B_NAME = "I + W^1/2 K W^1/2 (is the kernel positive definite?)"
+
+
 @dataclasses.dataclass(frozen=True)
 class SupportFactor:
     r"""Cholesky factor of :math:`B = I + W_M^{1/2} K_{MM} W_M^{1/2}`.
@@ -41,15 +45,13 @@ class SupportFactor:
     def of(cls, K: Matrix, W: Vector) -> SupportFactor:
         """Factor for the full Gram matrix ``K`` and the curvatures ``W >= 0`` of all points."""
         support = np.flatnonzero(W > 0.0)
-        return cls.on(K, support, np.sqrt(W[support]))
+        root = np.sqrt(W[support])
+        return cls(support, root, cholesky(scaled_block(K, support, root), overwrite=True, what=B_NAME))
 
     @classmethod
     def on(cls, K: Matrix, support: Indices, root: Vector) -> SupportFactor:
         """Factor for the given rows and roots of their curvatures, some of which may be zero."""
-        block = scaled_block(K, support, root)
-        return cls(
-            support, root, cholesky(block, overwrite=True, what="I + W^1/2 K W^1/2 (is the kernel positive definite?)")
-        )
+        return cls(support, root, cholesky(scaled_block(K, support, root), overwrite=True, what=B_NAME))
 
     @property
     def curvature(self) -> Vector:
