@@ -55,7 +55,7 @@ def find_mode(machine: Machine, K: Matrix, *, bias_variance: float = 0.0) -> Mod
         The constant in K that stands for an unpenalised bias. If positive, losses with kinks get a true one: the
         constraint :math:`\sum_i a_i = 0` instead of the constant.
     """
-    y, loss = machine.objective.y, machine.likelihood.machine
+    y, loss = machine.objective.y, machine.likelihood.margin_loss
     bias = 0.0
     if loss.traits.smoothness >= 1:
         smooth = Newton().solve(K, y, loss)
