@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from likelihood_instances import IDS, INSTANCES
 
 import bayesvm.likelihoods as lib
-from bayesvm.likelihoods.quadrature import gaussian_panels, log_gaussian_integral, log_sum_exp
+from bayesvm.likelihoods.quadrature import PiecewiseLoss, density_nodes, log_gaussian_integral
 
 T = np.concatenate([np.linspace(-3.0, 3.0, 121), [-1e20, -1e3, -40.0, 40.0, 1e3, 1e20]])
 ORDERS = ("loss", "gradient", "curvature", "third")
@@ -201,21 +201,22 @@ def test_prediction_is_fast(name):
     assert min(seconds) < 0.5
 
 
-def test_panels_give_moments():
-    """The panels integrate mild functions too: here the mean and variance of a tilted Gaussian with a known answer."""
+def test_nodes_give_moments():
+    """The nodes integrate mild functions too: here the mean and variance of a tilted Gaussian with a known answer."""
     noise = lib.GaussianNoise(0.5)
     m, v = np.array([0.3, -2.0]), np.array([1.5, 0.2])
-    panels = gaussian_panels(noise.profile, noise.knots, noise.domain, m, v)
-    log_mass = log_sum_exp(panels, -noise.profile(panels.x).loss, 2)
-    weights = np.exp(
-        panels.base[:, None] + panels.log_weight - noise.profile(panels.x).loss - log_mass[panels.sample, None]
-    )
-    mean, square = (np.bincount(panels.sample, np.sum(weights * panels.x**k, axis=1)) for k in (1, 2))
+    nodes = density_nodes(PiecewiseLoss.of(noise), m, v)
+    one, mean, square = nodes.average(np.stack([nodes.x**0, nodes.x, nodes.x**2]))
+    np.testing.assert_allclose(one, 1.0, rtol=1e-14)
     np.testing.assert_allclose(mean, m * 0.5 / (0.5 + v), rtol=1e-12)
     np.testing.assert_allclose(square - mean**2, 0.5 * v / (0.5 + v), rtol=1e-12)
+    first, second = nodes.moments()
+    np.testing.assert_allclose(m + np.sqrt(v) * first, mean, rtol=1e-12)
+    np.testing.assert_allclose(v * second, square - mean**2, rtol=1e-12)
     np.testing.assert_allclose(
-        panels.x, m[panels.sample, None] + np.sqrt(v)[panels.sample, None] * panels.u, rtol=1e-12
+        nodes.x, m[nodes.sample] + np.sqrt(v)[nodes.sample] * (nodes.centre + nodes.r), rtol=1e-12
     )
+    np.testing.assert_allclose(nodes.log_z, noise.log_predictive(m, np.zeros(2), v), rtol=1e-12)
 
 
 def test_one_sided_domain_without_knots():

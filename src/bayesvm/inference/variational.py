@@ -123,7 +123,7 @@ class Variational(Inference):
 
     def _others(self, K: Matrix, y: Vector, likelihood: Likelihood) -> list[Matrix]:
         """Return further starts: the optimum of the machine's convex loss, then labels pulled hard to either side."""
-        convex, _, _ = self._descend(K, y, likelihood.machine, np.zeros((2, y.size)), ROUGH)
+        convex, _, _ = self._descend(K, y, likelihood.margin_loss, np.zeros((2, y.size)), ROUGH)
         pull = -likelihood.derivatives(y, np.zeros_like(y)).gradient
         far = [np.stack([np.full_like(y, 0.1), size * pull]) for size in (10.0, 0.1, 100.0, 1.0)]
         return [convex.natural, *far][: max(0, self.starts - 1)]

@@ -6,14 +6,10 @@ formula.
 
 from __future__ import annotations
 
-from bayesvm.likelihoods.base import (
-    Classification,
-    Derivatives,
-    Likelihood,
-    Regression,
-    ThetaDerivatives,
-    Traits,
-)
+import difflib
+import re
+
+from bayesvm.likelihoods.base import Classification, Derivatives, Likelihood, Regression, ThetaDerivatives, Traits
 from bayesvm.likelihoods.epsilon_insensitive import EpsilonInsensitive
 from bayesvm.likelihoods.gaussian_noise import GaussianNoise
 from bayesvm.likelihoods.hinge import Hinge
@@ -28,26 +24,20 @@ from bayesvm.likelihoods.soft_insensitive import SoftInsensitive
 from bayesvm.likelihoods.trigonometric import Trigonometric
 from bayesvm.likelihoods.weighted import Weighted
 
+_LABELS = (Trigonometric, RaisedCosine, Logistic, Probit, Hinge, NormalizedHinge)
+_TARGETS = (SoftInsensitive, SmoothInsensitive, Huber, Laplace, EpsilonInsensitive, GaussianNoise)
+#: The likelihoods by name: RaisedCosine is "raised-cosine".
 _BY_NAME: dict[str, type[Likelihood]] = {
-    "trigonometric": Trigonometric,
-    "raised-cosine": RaisedCosine,
-    "logistic": Logistic,
-    "probit": Probit,
-    "hinge": Hinge,
-    "normalized-hinge": NormalizedHinge,
-    "soft-insensitive": SoftInsensitive,
-    "smooth-insensitive": SmoothInsensitive,
-    "huber": Huber,
-    "laplace": Laplace,
-    "epsilon-insensitive": EpsilonInsensitive,
-    "gaussian-noise": GaussianNoise,
+    re.sub("(?<!^)(?=[A-Z])", "-", cls.__name__).lower(): cls for cls in (*_LABELS, *_TARGETS)
 }
 
 
 def from_name(name: str) -> Likelihood:
     """Return the likelihood of that lower-case hyphenated name, with its default parameters."""
     if name not in _BY_NAME:
-        raise ValueError(f"no likelihood is called {name!r}; the names are {', '.join(_BY_NAME)}")
+        close = difflib.get_close_matches(name.lower().replace("_", "-").replace(" ", "-"), _BY_NAME, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"no likelihood is called {name!r}; the names are {', '.join(_BY_NAME)}{hint}")
     return _BY_NAME[name]()
 
 

@@ -6,32 +6,33 @@ further terms. Every likelihood of this library depends on its two arguments thr
 * classification: the margin :math:`t = y f` with labels :math:`y \in \{-1, +1\}`,
 * regression: the residual :math:`t = y - f`,
 
-and a subclass gives its *profile*: :math:`\ell(t)` with its derivatives in t. The base turns them into derivatives in
-f, and into the one-dimensional Gaussian integrals that inference and prediction need, by piecewise quadrature between
-the ``knots``; closed forms override it where they exist. What solvers and inference may rely on is stated as data in
-``traits``.
+and a subclass gives the mathematics in t: ``traits`` (facts that solvers and inference read), ``knots`` and ``domain``,
+``profile`` (:math:`\ell(t)` with its derivatives), and ``profile_parameters`` if it has parameters. All else is derived:
+the derivatives in f; the Gaussian integrals that prediction, expectation propagation and the variational bound need, by
+quadrature between the knots (:mod:`~bayesvm.likelihoods.tilted`, :mod:`~bayesvm.likelihoods.expectations`, where closed
+forms are registered); the distribution of the noise (:mod:`~bayesvm.likelihoods.noise`).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import expit
 
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.likelihoods.dual import Dual
-from bayesvm.likelihoods.expectations import Expected, expected, expected_theta
-from bayesvm.likelihoods.quadrature import check_gaussians, log_gaussian_integral
-from bayesvm.likelihoods.tilted import Tilted, tilted_nodes
+from bayesvm.likelihoods.expectations import Expected, expected, expected_theta, require_finite
+from bayesvm.likelihoods.noise import NoiseDistribution, log_survival, noise_average
+from bayesvm.likelihoods.quadrature import by_variance, check_gaussians
+from bayesvm.likelihoods.tilted import Tilted, log_normalizer, tilted, tilted_theta
 from bayesvm.parameters import Parameterized
 from bayesvm.typing import Indices, Matrix, Vector
-
-if TYPE_CHECKING:
-    from bayesvm.likelihoods.noise import NoiseDistribution
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,15 +97,28 @@ class Likelihood(Parameterized, ABC):
             if np.ndim(getattr(self, name)) != 0:
                 raise ValueError(f"{type(self).__name__}.{name}: expected one positive number, found a sequence")
 
-    # -- to be given by a subclass ------------------------------------------------------------------------------------
+    # -- the mathematics, given by a subclass -------------------------------------------------------------------------
     @property
     @abstractmethod
     def traits(self) -> Traits:
         """What solvers and inference may rely on; usually a plain class attribute."""
 
+    @property
+    @abstractmethod
+    def knots(self) -> tuple[float, ...]:
+        """Increasing points in t between which the profile is smooth at the scale of the quadrature rule; at least one.
+
+        Between them the loss must be convex. A plain class attribute, unless they depend on parameters.
+        """
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """Open interval of t on which the loss is finite."""
+        return (-np.inf, np.inf)
+
     @abstractmethod
     def profile(self, t: Vector) -> Derivatives:
-        """Return the loss and its first three derivatives in t (the margin or the residual).
+        """Return the loss and its first three derivatives in t (the margin or the residual), an array of any shape.
 
         Outside the domain the loss is ``inf`` and the derivatives are 0: a solver rejects such a point by its loss. At
         a knot where a derivative jumps, one of its two values is returned.
@@ -114,29 +128,18 @@ class Likelihood(Parameterized, ABC):
         """Return the derivatives of (loss, loss', loss'') in the logarithm of each positive parameter, at fixed t."""
         return {}
 
-    @property
     @abstractmethod
-    def knots(self) -> tuple[float, ...]:
-        """Increasing points in t between which the profile is smooth at the scale of the quadrature rule."""
+    def argument(self, y: Vector, f: Vector) -> Vector:
+        """Return t, the margin or the residual."""
 
-    @property
-    def domain(self) -> tuple[float, float]:
-        """Open interval of t on which the loss is finite."""
-        return (-np.inf, np.inf)
+    @abstractmethod
+    def slope(self, y: Vector) -> Vector:
+        """Return dt/df, which is +1 or -1 for every sample."""
 
-    def profile_theta(self, t: Vector) -> ThetaDerivatives:
-        """Return the derivatives of (loss, loss', loss'') in the free parameters' logarithms, at fixed t."""
-        t = np.asarray(t, dtype=float)
-        names = self.names
-        rows = self.profile_parameters(t) if names else {}
-        parts = (np.array([rows[name][i] for name in names]).reshape(len(names), *t.shape) for i in range(3))
-        return ThetaDerivatives(*parts)
-
-    # -- relatives ----------------------------------------------------------------------------------------------------
-    @property
-    def plain(self) -> Likelihood:
-        """The likelihood of one new sample: itself, unless it carries sample weights."""
-        return self
+    # -- what a subclass may know besides -----------------------------------------------------------------------------
+    def dual(self, y: Vector) -> Dual | None:
+        """Return the dual of the losses of ``y`` if it has the form that the working-set solver treats, else None."""
+        return None
 
     @property
     def smoothed(self) -> Likelihood:
@@ -144,13 +147,36 @@ class Likelihood(Parameterized, ABC):
         return self
 
     @property
-    def machine(self) -> Likelihood:
-        """The convex loss of the machine that this likelihood stands for: itself, unless normalising made it non-convex."""
+    def margin_loss(self) -> Likelihood:
+        """The convex loss of the support vector machine that belongs to it: itself, unless normalising made it non-convex."""
         return self
 
-    def dual(self, y: Vector) -> Dual | None:
-        """Return the dual of the losses of ``y`` if it has the form that the working-set solver treats, else None."""
-        return None
+    def eased(self, n: int, enough: int) -> Likelihood:
+        """Return a likelihood of the same parameters whose evidence is easier to maximise: itself, if none is.
+
+        Of n samples about ``enough`` (or all) have curvature under it.
+        """
+        return self
+
+    @property
+    def origin(self) -> float:
+        """Point from which :meth:`shifted_profile` measures t: the end of the domain if there is one, else zero."""
+        return next((end for end in self.domain if math.isfinite(end)), 0.0)
+
+    def shifted_profile(self, x: Vector) -> Derivatives:
+        """Return the profile at ``t = origin + x``, exact for tiny x if the loss is infinite at the origin."""
+        origin = self.origin
+        return self.profile(origin + x if origin else x)
+
+    def shifted_loss(self, x: Vector) -> Vector:
+        """Return the loss alone at ``t = origin + x``: what a quadrature with many nodes asks for."""
+        return self.shifted_profile(x).loss
+
+    # -- sample weights -----------------------------------------------------------------------------------------------
+    @property
+    def plain(self) -> Likelihood:
+        """The likelihood of one new sample: itself, unless it carries sample weights."""
+        return self
 
     @property
     def copies(self) -> Vector | float:
@@ -161,35 +187,14 @@ class Likelihood(Parameterized, ABC):
         """Return the likelihood of some of the training samples: itself, unless it carries sample weights."""
         return self
 
-    def eased(self, n: int, enough: int) -> Likelihood:
-        """Return a likelihood of the same parameters whose evidence is easier to climb: itself, if none is.
-
-        Of n samples about ``enough`` (or all) have curvature under it.
-        """
-        return self
-
-    # -- near an end of the domain ------------------------------------------------------------------------------------
-    @property
-    def origin(self) -> float:
-        """Point from which :meth:`shifted_profile` measures t: the end of the domain if there is one, else zero."""
-        return next((end for end in self.domain if np.isfinite(end)), 0.0)
-
-    def shifted_profile(self, x: Vector) -> Derivatives:
-        """Return the profile at ``t = origin + x``, exact for tiny x if the loss is infinite at the origin."""
-        return self.profile(self.origin + x)
-
-    def shifted_loss(self, x: Vector) -> Vector:
-        """Return the loss alone at ``t = origin + x``: what a quadrature with many nodes asks for."""
-        return self.shifted_profile(x).loss
-
-    # -- from t to f, by Classification and Regression ----------------------------------------------------------------
-    @abstractmethod
-    def argument(self, y: Vector, f: Vector) -> Vector:
-        """Return t, the margin or the residual."""
-
-    @abstractmethod
-    def slope(self, y: Vector) -> Vector:
-        """Return dt/df, which is +1 or -1 for every sample."""
+    # -- derived ------------------------------------------------------------------------------------------------------
+    def profile_theta(self, t: Vector) -> ThetaDerivatives:
+        """Return the derivatives of (loss, loss', loss'') in the free parameters' logarithms, at fixed t."""
+        t = np.asarray(t, dtype=float)
+        names = self.names
+        rows = self.profile_parameters(t) if names else {}
+        parts = (np.array([rows[name][i] for name in names]).reshape(len(names), *t.shape) for i in range(3))
+        return ThetaDerivatives(*parts)
 
     def derivatives(self, y: Vector, f: Vector) -> Derivatives:
         """Return the loss and its first three derivatives in f."""
@@ -203,40 +208,48 @@ class Likelihood(Parameterized, ABC):
         return ThetaDerivatives(p.loss, self.slope(y) * p.gradient, p.curvature)
 
     def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
-        r"""Return :math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` for each sample."""
+        r"""Return :math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` for each new sample, arrays of any shape."""
         t, var = self._gaussians(y, mean, var)
-        return log_gaussian_integral(self.shifted_profile, self.knots, self.domain, t, var, origin=self.origin)
+        integral, plain = functools.partial(log_normalizer, self.plain), self.plain
+        return by_variance(integral, lambda t: -plain.profile(t).loss, t.ravel(), var.ravel()).reshape(t.shape)
 
     def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
         r"""Return :math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` with its derivatives in the mean; v must be positive.
 
         With sample weights: the normaliser of one of the ``copies``.
         """
-        nodes = tilted_nodes(self, self.argument(y, mean), var)
-        return nodes.moments(var, self.slope(y))
+        found = tilted(self, self.argument(y, mean), var)
+        return Tilted(found.log_z, self.slope(y) * found.slope, found.bend)
 
     def tilted_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
         """Return the derivatives of the same in the free parameters' logarithms, shape (p, n)."""
-        if self.theta.size == 0:
-            return np.zeros((0, mean.size))
-        nodes = tilted_nodes(self, self.argument(y, mean), var)
-        return -nodes.average(self.profile_theta(self.origin + nodes.x).loss)
+        return tilted_theta(self, self.argument(y, mean), var) if self.theta.size else np.zeros((0, mean.size))
 
     def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
-        r"""Return :math:`\int \ell(y, f)\, \mathcal N(f; m, v)\, df` with its first two derivatives in the mean.
+        r"""Return :math:`\int \ell(y, f)\, \mathcal N(f; m, v)\, df` with its first four derivatives in the mean.
 
         Raises
         ------
         IncompatibleError
             If the loss is infinite somewhere: so is then its expectation.
         """
+        require_finite(self)
         t, var = self._gaussians(y, mean, var)
-        return expected(self, t, var, self.slope(y))
+
+        def at(t: Vector) -> Matrix:
+            p, zero = self.profile(t), np.zeros_like(t)
+            return np.array([p.loss, p.gradient, p.curvature, zero, zero])
+
+        found = by_variance(lambda t, var: expected(self, t, var).rows(), at, t, var)
+        return Expected(*found).scaled(1.0, self.slope(y))
 
     def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
         """Return the derivatives of the expected loss in the free parameters' logarithms, shape (p, n)."""
+        require_finite(self)
         t, var = self._gaussians(y, mean, var)
-        return expected_theta(self, t, var)
+        if not self.theta.size:
+            return np.zeros((0, t.size))
+        return by_variance(functools.partial(expected_theta, self), lambda t: self.profile_theta(t).loss, t, var)
 
     def _gaussians(self, y: Vector, mean: Vector, var: Vector) -> tuple[Vector, Vector]:
         """Return the means and variances of t, checked and brought to one shape."""
@@ -279,7 +292,23 @@ class Classification(Likelihood):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Regression(Likelihood):
-    """A likelihood of real targets that depends on the residual t = y - f, symmetric about zero."""
+    r"""A likelihood of real targets that depends on the residual t = y - f, symmetric about zero.
+
+    A subclass also gives ``powers``: the power of the unit of y in which each positive parameter is measured, as in
+    ``{"scale": 1}``. With one parameter its derivatives then follow. In other units the density is the same,
+    :math:`\ell(ct;\, c^p\phi) = \ell(t; \phi) + \ln c`, hence
+    :math:`p\, \partial\ell/\partial\ln\phi = 1 - t\,\ell'(t)`.
+    """
+
+    powers: ClassVar[Mapping[str, int]] = {}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if set(self.powers) != set(self.positive):
+            raise TypeError(
+                f"{type(self).__name__}.powers: expected the power of the unit of y for each parameter "
+                f"({', '.join(self.positive) or 'none'}), found {dict(self.powers)}"
+            )
 
     def argument(self, y: Vector, f: Vector) -> Vector:
         """Return the residual."""
@@ -289,22 +318,30 @@ class Regression(Likelihood):
         """Return dt/df = -1."""
         return -np.ones_like(y)
 
-    #: Power of the unit of y in which each positive parameter is measured.
-    powers: ClassVar[Mapping[str, int]] = {}
+    def profile_parameters(self, t: Vector) -> Mapping[str, tuple[Vector, Vector, Vector]]:
+        """Return the derivatives in the logarithm of the one parameter; with several, a subclass gives them."""
+        if len(self.positive) != 1:
+            raise NotImplementedError(
+                f"{type(self).__name__}.profile_parameters: needed for {len(self.positive)} parameters"
+            )
+        (name,) = self.positive
+        p, power = self.profile(t), self.powers[name]
+        first, second = p.gradient + t * p.curvature, 2.0 * p.curvature + t * p.third
+        return {name: ((1.0 - t * p.gradient) / power, -first / power, -second / power)}
 
     @property
-    @abstractmethod
     def noise_variance(self) -> float:
         """Variance of the noise, the second moment of the density of the residual."""
+        return noise_average(self, lambda t: t * t)
 
     @property
-    @abstractmethod
     def noise_entropy(self) -> float:
         """Differential entropy of the noise in nats, the mean of the loss."""
+        return noise_average(self, lambda t: self.profile(t).loss)
 
-    @abstractmethod
     def log_survival(self, t: Vector) -> Vector:
         """Return ln P(noise > t) for residuals t >= 0 (elsewhere by symmetry; see :class:`NoiseDistribution`)."""
+        return log_survival(self, np.asarray(t, dtype=float))
 
     def rescaled(self, scale: float) -> Self:
         """Return the likelihood of ``scale`` times the noise: the same model with y in other units.
@@ -313,7 +350,7 @@ class Regression(Likelihood):
         """
         if not 0.0 < scale < np.inf:
             raise ValueError(f"{type(self).__name__}.rescaled: expected a positive scale, found {scale!r}")
-        factors = {name: float(scale) ** power for name, power in self.powers.items()}
+        factors = {name: float(scale) ** self.powers[name] for name in self.positive}
         values = {name: getattr(self, name) * factor for name, factor in factors.items()}
         limits = {
             name: None if pair is None else (pair[0] * factors[name], pair[1] * factors[name])
@@ -323,9 +360,17 @@ class Regression(Likelihood):
 
     def distribution(self, scale: float = 1.0) -> NoiseDistribution:
         """Return the distribution of ``scale`` times the noise, with the methods of SciPy's distributions."""
-        from bayesvm.likelihoods.noise import NoiseDistribution
-
         return NoiseDistribution(self.rescaled(scale))
+
+
+@expected_theta.register
+def _(likelihood: Regression, t: Vector, var: Vector) -> Matrix:
+    r"""Return :math:`(1 - E[t\,\ell'])/p` for one parameter, :math:`E[t\,\ell'] = m\,E\ell' + v\,\partial_m^2 E\ell`."""
+    if len(likelihood.positive) != 1:
+        return expected_theta.dispatch(object)(likelihood, t, var)
+    (power,) = likelihood.powers.values()
+    e = expected(likelihood, t, var)
+    return np.asarray((1.0 - t * e.gradient - var * e.curvature)[None] / power)
 
 
 __all__ = ["Classification", "Derivatives", "Likelihood", "Regression", "ThetaDerivatives", "Traits"]

@@ -9,8 +9,9 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
 from bayesvm.likelihoods.dual import Dual
-from bayesvm.likelihoods.expectations import Expected, expected_ramp
+from bayesvm.likelihoods.expectations import Expected, expected, expected_ramp
 from bayesvm.likelihoods.normal_tails import log_exponential_tail, log_interval
+from bayesvm.likelihoods.tilted import log_normalizer
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Vector
 
@@ -58,11 +59,6 @@ class EpsilonInsensitive(Regression):
         k = self.C * self.epsilon
         return (k**3 / 3.0 + k**2 + 2.0 * k + 2.0) / (1.0 + k) / self.C**2
 
-    @property
-    def noise_entropy(self) -> float:
-        """Return ln Z plus the mean of the loss beyond it."""
-        return self.log_mass + 1.0 / (1.0 + self.C * self.epsilon)
-
     def log_survival(self, t: Vector) -> Vector:
         """Return the exponential tail, and inside the tube the tail plus a rectangle."""
         excess = np.asarray(t, dtype=float) - self.epsilon
@@ -90,22 +86,22 @@ class EpsilonInsensitive(Regression):
         by_epsilon = (np.where(excess > 0.0, -k, 0.0) + k / (1.0 + k), zero, zero)
         return {"C": by_c, "epsilon": by_epsilon}
 
-    def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
-        """Return the closed form."""
-        t, var = self._gaussians(y, mean, var)
-        s = np.sqrt(np.where(var > 0.0, var, 1.0))
-        rate = self.C * s
-        upper = log_exponential_tail((self.epsilon - t) / s, rate)
-        lower = log_exponential_tail((self.epsilon + t) / s, rate)
-        total = np.logaddexp(log_interval((np.abs(t) - self.epsilon) / s, self.epsilon / s), np.logaddexp(upper, lower))
-        return np.where(var > 0.0, total - self.log_mass, -self.profile(t).loss)
 
-    def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
-        """Return the closed form, one ramp to either side of the tube."""
-        t, var = self._gaussians(y, mean, var)
-        up, down = expected_ramp(t - self.epsilon, var), expected_ramp(-t - self.epsilon, var)
-        both = up.scaled(self.C, -1.0) + down.scaled(self.C)
-        return dataclasses.replace(both, loss=both.loss + self.log_mass)
+@log_normalizer.register
+def _(likelihood: EpsilonInsensitive, t: Vector, var: Vector) -> Vector:
+    """Return the closed form: an interval and two exponential tails."""
+    scale, epsilon = np.sqrt(var), likelihood.epsilon
+    upper, lower = (log_exponential_tail((epsilon + side * t) / scale, likelihood.C * scale) for side in (-1.0, 1.0))
+    tube = log_interval((np.abs(t) - epsilon) / scale, epsilon / scale)
+    return np.asarray(np.logaddexp(tube, np.logaddexp(upper, lower)) - likelihood.log_mass)
+
+
+@expected.register
+def _(likelihood: EpsilonInsensitive, t: Vector, var: Vector) -> Expected:
+    """Return the closed form: one ramp to either side of the tube."""
+    up, down = expected_ramp(t - likelihood.epsilon, var), expected_ramp(-t - likelihood.epsilon, var)
+    both = (up + down.scaled(1.0, -1.0)).scaled(likelihood.C)
+    return dataclasses.replace(both, loss=both.loss + likelihood.log_mass)
 
 
 __all__ = ["EpsilonInsensitive"]

@@ -9,9 +9,9 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
 from bayesvm.likelihoods.dual import Dual
-from bayesvm.likelihoods.expectations import Expected
+from bayesvm.likelihoods.expectations import Expected, expected
 from bayesvm.likelihoods.normal_tails import log_ndtr
-from bayesvm.likelihoods.tilted import Tilted
+from bayesvm.likelihoods.tilted import Tilted, log_normalizer, tilted, tilted_theta
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector
 
@@ -30,29 +30,20 @@ class GaussianNoise(Regression):
     Notes
     -----
     Domain: the real line; convex; infinitely smooth; not sparse. Gaussian integrals are closed forms: the variances
-    add.
+    add. The knot is the bottom of the parabola, from which the quadrature can measure small residuals.
     """
 
     positive: ClassVar[dict[str, Bounds]] = {"variance": (1e-8, 1e4)}
     powers: ClassVar[dict[str, int]] = {"variance": 2}
     traits = Traits(smoothness=3, convex=True, normalized=True, sparse=False, quadratic=True)
+    knots = (0.0,)
 
     variance: float = 0.1
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Return the bottom of the parabola, from which the quadrature can measure small residuals."""
-        return (0.0,)
 
     @property
     def noise_variance(self) -> float:
         """Return the parameter itself."""
         return self.variance
-
-    @property
-    def noise_entropy(self) -> float:
-        r"""Return :math:`\tfrac12 \ln 2\pi e\sigma^2`."""
-        return float(0.5 * np.log(2.0 * np.pi * self.variance) + 0.5)
 
     def log_survival(self, t: Vector) -> Vector:
         """Return the logarithm of the normal tail."""
@@ -69,40 +60,30 @@ class GaussianNoise(Regression):
         loss = 0.5 * t * gradient + 0.5 * np.log(2.0 * np.pi * self.variance)
         return Derivatives(loss, gradient, np.full_like(t, 1.0 / self.variance), np.zeros_like(t))
 
-    def profile_parameters(self, t: Vector) -> dict[str, tuple[Vector, Vector, Vector]]:
-        """Return the derivatives in the logarithm of the variance."""
-        gradient = t / self.variance
-        return {"variance": (0.5 - 0.5 * t * gradient, -gradient, np.full_like(t, -1.0 / self.variance))}
 
-    def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
-        """Return the logarithm of the Gaussian density whose variance is the sum of the two."""
-        t, var = self._gaussians(y, mean, var)
-        total = self.variance + var
-        return -0.5 * t * (t / total) - 0.5 * np.log(2.0 * np.pi * total)
+@log_normalizer.register
+def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Vector:
+    """Return the logarithm of the Gaussian density whose variance is the sum of the two."""
+    total = likelihood.variance + var
+    return -0.5 * t * (t / total) - 0.5 * np.log(2.0 * np.pi * total)
 
-    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
-        """Return the closed form."""
-        total = self.variance + var
-        return Tilted(self.log_predictive(y, mean, var), (y - mean) / total, -1.0 / total)
 
-    def tilted_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
-        """Return the closed form."""
-        total = self.variance + var
-        row = 0.5 * self.variance / total * ((y - mean) ** 2 / total - 1.0)
-        return row[None] if self.theta.size else np.zeros((0, row.size))
+@tilted.register
+def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Tilted:
+    total = likelihood.variance + var
+    return Tilted(log_normalizer(likelihood, t, var), -t / total, -1.0 / total)
 
-    def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
-        """Return the closed form."""
-        t, var = self._gaussians(y, mean, var)
-        p = self.profile(t)
-        zero = np.zeros_like(t)
-        return Expected(p.loss + 0.5 * var / self.variance, -p.gradient, p.curvature, zero, zero.copy())
 
-    def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
-        """Return the closed form."""
-        t, var = self._gaussians(y, mean, var)
-        row = 0.5 - 0.5 * (t * t + var) / self.variance
-        return row[None] if self.theta.size else np.zeros((0, row.size))
+@tilted_theta.register
+def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Matrix:
+    total = likelihood.variance + var
+    return (0.5 * likelihood.variance / total * (t * t / total - 1.0))[None]
+
+
+@expected.register
+def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Expected:
+    p = likelihood.profile(t)
+    return Expected(p.loss + 0.5 * var / likelihood.variance, p.gradient, p.curvature, p.third, np.zeros_like(t))
 
 
 __all__ = ["GaussianNoise"]

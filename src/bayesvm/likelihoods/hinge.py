@@ -9,8 +9,9 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
 from bayesvm.likelihoods.dual import Dual
-from bayesvm.likelihoods.expectations import Expected, expected_ramp
+from bayesvm.likelihoods.expectations import Expected, expected, expected_ramp, expected_theta
 from bayesvm.likelihoods.normal_tails import log_exponential_tail, log_ndtr
+from bayesvm.likelihoods.tilted import log_normalizer
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Matrix, Vector
 
@@ -36,13 +37,9 @@ class Hinge(Classification):
 
     positive: ClassVar[dict[str, Bounds]] = {"C": (1e-3, 1e6)}
     traits = Traits(smoothness=0, convex=True, normalized=False, sparse=True)
+    knots = (1.0,)
 
     C: float = 1.0
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Return the kink."""
-        return (1.0,)
 
     def dual(self, y: Vector) -> Dual:
         """Return the dual of the classical support vector classifier, Thesis (B.16) with epsilon = 0."""
@@ -59,23 +56,23 @@ class Hinge(Classification):
         p = self.profile(t)
         return {"C": (p.loss, p.gradient, p.curvature)}
 
-    def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
-        """Return the closed form: a half-line of the Gaussian plus an exponential tail."""
-        t, var = self._gaussians(y, mean, var)
-        s = np.sqrt(np.where(var > 0.0, var, 1.0))
-        u = (t - 1.0) / s
-        integral = np.logaddexp(log_ndtr(u), log_exponential_tail(u, self.C * s))
-        return np.where(var > 0.0, integral, -self.profile(t).loss)
 
-    def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
-        """Return the closed form."""
-        t, var = self._gaussians(y, mean, var)
-        return expected_ramp(1.0 - t, var).scaled(self.C, -self.slope(y))
+@log_normalizer.register
+def _(likelihood: Hinge, t: Vector, var: Vector) -> Vector:
+    """Return the closed form: a half-line of the Gaussian plus an exponential tail."""
+    scale = np.sqrt(var)
+    u = (t - 1.0) / scale
+    return np.logaddexp(log_ndtr(u), log_exponential_tail(u, likelihood.C * scale))
 
-    def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
-        """Return the derivative in ln C, the expected loss itself."""
-        row = self.expected(y, mean, var).loss
-        return row[None] if self.theta.size else np.zeros((0, row.size))
+
+@expected.register
+def _(likelihood: Hinge, t: Vector, var: Vector) -> Expected:
+    return expected_ramp(1.0 - t, var).scaled(likelihood.C, -1.0)
+
+
+@expected_theta.register
+def _(likelihood: Hinge, t: Vector, var: Vector) -> Matrix:
+    return np.asarray(expected(likelihood, t, var).loss[None])
 
 
 __all__ = ["Hinge"]

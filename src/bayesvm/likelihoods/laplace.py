@@ -9,10 +9,11 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
 from bayesvm.likelihoods.dual import Dual
-from bayesvm.likelihoods.expectations import Expected, expected_ramp
+from bayesvm.likelihoods.expectations import Expected, expected, expected_ramp
 from bayesvm.likelihoods.normal_tails import log_exponential_tail
+from bayesvm.likelihoods.tilted import log_normalizer
 from bayesvm.parameters import Bounds
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,23 +36,14 @@ class Laplace(Regression):
     positive: ClassVar[dict[str, Bounds]] = {"C": (1e-2, 1e5)}
     powers: ClassVar[dict[str, int]] = {"C": -1}
     traits = Traits(smoothness=0, convex=True, normalized=True, sparse=False)
+    knots = (0.0,)
 
     C: float = 10.0
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Return the kink."""
-        return (0.0,)
 
     @property
     def noise_variance(self) -> float:
         """Return 2/C^2."""
         return 2.0 / self.C**2
-
-    @property
-    def noise_entropy(self) -> float:
-        """Return 1 + ln(2/C)."""
-        return float(1.0 + np.log(2.0 / self.C))
 
     def log_survival(self, t: Vector) -> Vector:
         """Return the exponential tail."""
@@ -67,27 +59,21 @@ class Laplace(Regression):
         zero = np.zeros_like(t)
         return Derivatives(self.C * np.abs(t) - np.log(0.5 * self.C), self.C * np.sign(t), zero, zero.copy())
 
-    def profile_parameters(self, t: Vector) -> dict[str, tuple[Vector, Vector, Vector]]:
-        """Return the derivatives in ln C."""
-        return {"C": (self.C * np.abs(t) - 1.0, self.C * np.sign(t), np.zeros_like(t))}
 
-    def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
-        """Return the closed form."""
-        t, var = self._gaussians(y, mean, var)
-        s = np.sqrt(np.where(var > 0.0, var, 1.0))
-        tails = np.logaddexp(log_exponential_tail(-t / s, self.C * s), log_exponential_tail(t / s, self.C * s))
-        return np.where(var > 0.0, tails + np.log(0.5 * self.C), -self.profile(t).loss)
+@log_normalizer.register
+def _(likelihood: Laplace, t: Vector, var: Vector) -> Vector:
+    """Return the closed form: two exponential tails."""
+    scale = np.sqrt(var)
+    u, rate = t / scale, likelihood.C * scale
+    tails = np.logaddexp(log_exponential_tail(-u, rate), log_exponential_tail(u, rate))
+    return np.asarray(tails + np.log(0.5 * likelihood.C))
 
-    def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
-        """Return the closed form, one ramp to either side."""
-        t, var = self._gaussians(y, mean, var)
-        both = expected_ramp(t, var).scaled(self.C, -1.0) + expected_ramp(-t, var).scaled(self.C)
-        return dataclasses.replace(both, loss=both.loss - np.log(0.5 * self.C))
 
-    def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
-        """Return the derivative in ln C."""
-        row = self.expected(y, mean, var).loss + np.log(0.5 * self.C) - 1.0
-        return row[None] if self.theta.size else np.zeros((0, row.size))
+@expected.register
+def _(likelihood: Laplace, t: Vector, var: Vector) -> Expected:
+    """Return the closed form: one ramp to either side."""
+    both = (expected_ramp(t, var) + expected_ramp(-t, var).scaled(1.0, -1.0)).scaled(likelihood.C)
+    return dataclasses.replace(both, loss=both.loss - np.log(0.5 * likelihood.C))
 
 
 __all__ = ["Laplace"]

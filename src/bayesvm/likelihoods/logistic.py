@@ -21,15 +21,12 @@ class Logistic(Classification):
     -----
     Domain: the real line; convex; infinitely smooth; not sparse; no parameters. The loss is :math:`\ln(1 + e^{-t})` by
     ``logaddexp``; its derivatives are products of :math:`\sigma(t)`, :math:`\sigma(-t)` and :math:`\tanh(t/2)`, none
-    of which cancels. The knots mark where the quadrature changes its scale, not kinks.
+    of which cancels. The knots are no kinks: they are the ends of the zones in which one quadrature rule resolves the
+    bend at zero.
     """
 
     traits = Traits(smoothness=3, convex=True, normalized=True, sparse=False)
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Return the ends of the zones in which one quadrature rule resolves the bend at zero."""
-        return (-40.0, -15.0, -5.0, 5.0, 15.0, 40.0)
+    knots = (-40.0, -15.0, -5.0, 5.0, 15.0, 40.0)
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the loss and its first three derivatives."""
@@ -40,7 +37,7 @@ class Logistic(Classification):
 
     def shifted_loss(self, x: Vector) -> Vector:
         """Return the loss alone."""
-        return np.asarray(np.maximum(-x, 0.0) + np.log1p(np.exp(-np.abs(x))))
+        return np.asarray(np.log1p(np.exp(-np.abs(x))) - np.minimum(x, 0.0))
 
 
 __all__ = ["Logistic"]

@@ -1,9 +1,8 @@
 r"""The soft insensitive noise as a mixture of Gaussians (Thesis section 2.2.2).
 
-The noise can be drawn in three steps: a standard deviation :math:`\sigma` from a Rayleigh density (:func:`rayleigh_density`),
-a mean t from a density on the zones and the flat top (:func:`mean_density`), and then
-:math:`\delta \sim \mathcal N(t, \sigma^2)`.
-The Rayleigh mixture of centred Gaussians is the Laplacian density of rate C, hence
+The noise can be drawn in three steps: a standard deviation :math:`\sigma` from a Rayleigh density
+(:func:`rayleigh_density`), a mean t from a density on the zones and the flat top (:func:`mean_density`), and then
+:math:`\delta \sim \mathcal N(t, \sigma^2)`. The Rayleigh mixture of centred Gaussians is the Laplacian density of rate C, hence
 
 .. math:: p(\delta) = \int \lambda(t)\, \tfrac C2 e^{-C |\delta - t|}\, dt
 
@@ -12,12 +11,13 @@ The Rayleigh mixture of centred Gaussians is the Laplacian density of rate C, he
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
 from bayesvm.likelihoods.base import Regression
+from bayesvm.likelihoods.expectations import slope_jumps
+from bayesvm.likelihoods.noise import noise_average
 from bayesvm.likelihoods.soft_insensitive import QuadraticTransition
 from bayesvm.typing import Vector
 
@@ -44,8 +44,8 @@ def mean_density(t: Vector, likelihood: QuadraticTransition) -> Vector:
         & (1-\beta)\epsilon \le |t| \le (1+\beta)\epsilon \\
         0 & \text{beyond,} \end{cases} \qquad p = \frac{|t| - (1-\beta)\epsilon}{2\beta\epsilon}.
 
-    The thesis prints neither the exponential nor the right square; beta = 1 is its (2.52). With the factor 1/Z the density
-    integrates to one.
+    The thesis prints neither the exponential nor the right square; beta = 1 is its (2.52). With the factor 1/Z the
+    density integrates to one.
 
     Parameters
     ----------
@@ -85,12 +85,13 @@ def efficiency(likelihood: Regression, noise: Regression) -> float:
     r"""Return the statistical efficiency of a loss for another noise, Thesis (A.2)-(A.4) corrected.
 
     The location that minimises the loss has, for many samples with the density q of ``noise``, the variance
-    :math:`E_q[\ell'^2] / E_q[\ell'']^2` per sample; the Cramer-Rao bound is one over :math:`I = E_q[(\partial \ln q)^2]`:
+    :math:`E_q[\ell'^2] / E_q[\ell'']^2` per sample; the Cramer-Rao bound is one over
+    :math:`I = E_q[(\partial \ln q)^2]`:
 
     .. math:: e = \frac{E_q[\ell''(t)]^2}{I\, E_q[\ell'(t)^2]} \in [0, 1].
 
-    Appendix A prints :math:`t^2` where the slope of the loss, :math:`(|t| - (1-\beta)\epsilon)^2`, belongs ((A.5), (A.7),
-    (A.8)). Neither C nor the normaliser of the loss matters. Losses with kinks count by the jumps of their slope.
+    Appendix A prints :math:`t^2` where the slope of the loss, :math:`(|t| - (1-\beta)\epsilon)^2`, belongs ((A.5),
+    (A.7), (A.8)). Neither C nor the normaliser of the loss matters. Losses with kinks count by the jumps of their slope.
 
     Parameters
     ----------
@@ -105,35 +106,13 @@ def efficiency(likelihood: Regression, noise: Regression) -> float:
     >>> round(efficiency(SoftInsensitive(10.0, 0.05, 0.3), GaussianNoise(0.0025)), 3)
     0.848
     """
-    slope_squared = _expectation(likelihood, noise, lambda t: likelihood.profile(t).gradient ** 2)
-    curvature = _expectation(likelihood, noise, lambda t: likelihood.profile(t).curvature) + _jumps(likelihood, noise)
-    information = _expectation(noise, noise, lambda t: noise.profile(t).gradient ** 2)
-    return float(curvature**2 / (information * slope_squared))
-
-
-def _expectation(likelihood: Regression, noise: Regression, function: Callable[[Vector], Vector]) -> float:
-    """Return twice the integral over t > 0 of a function times the density of the noise, piece by piece."""
-    std = float(np.sqrt(noise.noise_variance))
-    knots = {k for k in (*likelihood.knots, *noise.knots) if k > 0.0}
-    ends = sorted({0.0, *knots, *(std * factor for factor in (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0))})
-    total = 0.0
-    for low, high in pairwise(ends):
-        t = low + 0.5 * (high - low) * (1.0 + _NODES)
-        values = function(t) * np.exp(-noise.profile(t).loss)
-        total += 0.5 * (high - low) * float(np.sum(_WEIGHTS * values))
-    return 2.0 * total
-
-
-def _jumps(likelihood: Regression, noise: Regression) -> float:
-    """Return the jumps of the slope at the kinks of a loss, weighted with the density of the noise there."""
-    if likelihood.traits.smoothness > 0:
-        return 0.0
-    total = 0.0
-    for knot in likelihood.knots:
-        step = 1e-9 * max(1.0, abs(knot))
-        below, above = likelihood.profile(np.array([knot - step, knot + step])).gradient
-        total += float(above - below) * float(np.exp(-noise.profile(np.array([knot])).loss[0]))
-    return total
+    slope_squared = noise_average(noise, lambda t: likelihood.profile(t).gradient ** 2, likelihood.knots)
+    curvature = noise_average(noise, lambda t: likelihood.profile(t).curvature, likelihood.knots)
+    information = noise_average(noise, lambda t: noise.profile(t).gradient ** 2)
+    if likelihood.traits.smoothness == 0:
+        knots = np.asarray(likelihood.knots)
+        curvature += float(slope_jumps(likelihood, knots) @ np.exp(-noise.profile(knots).loss))
+    return curvature**2 / (information * slope_squared)
 
 
 __all__ = ["efficiency", "mean_density", "mixture_density", "rayleigh_density"]

@@ -1,25 +1,66 @@
 r"""Noise models as distributions, in SciPy's manner.
 
-All regression likelihoods are symmetric and log-concave densities of the residual. What a likelihood gives is its loss (minus
-the log-density) and the logarithm of its upper tail; quantiles follow by Newton's method on the logarithm of the tail, which
-is concave, so that the steps never oscillate.
+All regression likelihoods are symmetric and log-concave densities of the residual. What a likelihood gives is its loss,
+minus the log-density. Moments and the logarithm of the upper tail follow by quadrature, unless it has closed forms, and
+quantiles by Newton's method on the logarithm of the tail, which is concave, so that the steps never oscillate.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesvm.likelihoods.base import Regression
-from bayesvm.typing import Indices, Vector
+from bayesvm.likelihoods.quadrature import DROP, RULES, in_blocks
+from bayesvm.typing import Indices, Matrix, Vector
+
+if TYPE_CHECKING:
+    from bayesvm.likelihoods.base import Regression
 
 _LOG_2 = float(np.log(2.0))
+#: Cuts of the interval over which a tail is integrated, in units of its length.
+_CUTS = np.array([0.0, 0.0625, 0.125, 0.25, 0.5, 1.0])
 
 #: Logarithms of tail and density at points t of the given samples.
 Curve = Callable[[Vector, Indices], tuple[Vector, Vector]]
+
+
+def _tail_nodes(noise: Regression, start: Vector, knots: Sequence[float] = ()) -> tuple[Matrix, Matrix]:
+    r"""Return nodes x beyond each start and the weights of :math:`\int_s^\infty e^{\ell(s) - \ell(x)} \varphi(x)\, dx`.
+
+    The interval ends where the loss has grown by about ``DROP``; it is cut where the loss or :math:`\varphi` has knots.
+    """
+    level, length = noise.profile(start).loss, np.ones_like(start)
+    for _ in range(400):
+        growth = noise.profile(start + length).loss - level
+        factor = np.where(growth < DROP, 2.0, np.where(growth > 4.0 * DROP, 0.5, 1.0))
+        length *= factor
+        if np.all(factor == 1.0):
+            break
+    ends = start[:, None] + length[:, None] * _CUTS
+    inner = np.clip(np.array([*noise.knots, *knots]), ends[:, :1], ends[:, -1:])
+    ends = np.sort(np.concatenate([ends, inner], axis=1), axis=1)
+    nodes, weights = RULES[0]
+    half = 0.5 * np.diff(ends, axis=1)[..., None]
+    x = (ends[:, :-1, None] + half * (1.0 + nodes)).reshape(start.size, -1)
+    return x, (half * weights).reshape(x.shape) * np.exp(level[:, None] - noise.profile(x).loss)
+
+
+def noise_average(noise: Regression, function: Callable[[Vector], Vector], knots: Sequence[float] = ()) -> float:
+    """Return the mean of an even function of the noise, which is smooth between ``knots`` and those of the noise."""
+    x, weight = _tail_nodes(noise, np.zeros(1), knots)
+    return float(np.sum(weight * function(x)) / np.sum(weight))
+
+
+def log_survival(noise: Regression, t: Vector) -> Vector:
+    """Return ln P(noise > t) for t >= 0."""
+
+    def block(t: Vector) -> Vector:
+        return np.asarray(np.log(np.sum(_tail_nodes(noise, t)[1], axis=1)) - noise.profile(t).loss)
+
+    return in_blocks(block, t.ravel()).reshape(t.shape)
 
 
 def upper_quantile(curve: Curve, log_tail: Vector, start: Vector, *, max_iter: int = 100) -> Vector:
@@ -154,4 +195,4 @@ class NoiseDistribution:
         return -np.inf, np.inf
 
 
-__all__ = ["NoiseDistribution", "upper_quantile"]
+__all__ = ["NoiseDistribution", "log_survival", "noise_average", "upper_quantile"]

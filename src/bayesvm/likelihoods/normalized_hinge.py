@@ -55,7 +55,7 @@ class NormalizedHinge(Classification):
         return (*(-k for k in reversed(right)), *right)
 
     @property
-    def machine(self) -> Hinge:
+    def margin_loss(self) -> Hinge:
         """Return the hinge loss: the support vector machine whose loss is normalised here."""
         return Hinge(self.C, limits=self.limits)
 

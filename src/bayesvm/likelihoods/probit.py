@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Traits
 from bayesvm.likelihoods.normal_tails import hazard, log_ndtr
-from bayesvm.likelihoods.tilted import Tilted
+from bayesvm.likelihoods.tilted import Tilted, log_normalizer, tilted
 from bayesvm.typing import Vector
 
 #: Margins below -TAIL use the continued fraction, which has converged to the last bit after DEPTH terms there.
@@ -31,15 +31,12 @@ class Probit(Classification):
     For t < -2 these sums cancel; there :math:`t + r` comes from the continued fraction of the Mills ratio, :math:`r =
     a + 1/(a + 2/(a + 3/(a + \dots)))` with a = -t, and the brackets are rearranged so that every factor is formed
     without loss. Gaussian integrals are closed forms: :math:`\int \Phi(t)\, \mathcal N(t; m, v)\, dt =
-    \Phi(m/\sqrt{1+v})`.
+    \Phi(m/\sqrt{1+v})`. The knots are no kinks: they are the ends of the zones in which one quadrature rule resolves
+    the bend at zero.
     """
 
     traits = Traits(smoothness=3, convex=True, normalized=True, sparse=False)
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Return the ends of the zones in which one quadrature rule resolves the bend at zero."""
-        return (-10.0, -3.0, 3.0, 10.0)
+    knots = (-10.0, -3.0, 3.0, 10.0)
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the loss and its first three derivatives."""
@@ -54,16 +51,17 @@ class Probit(Classification):
             curvature[tail], third[tail] = _tail(-t[tail])
         return Derivatives(-log_ndtr(t), -r, curvature, third)
 
-    def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
-        """Return the closed form."""
-        t, var = self._gaussians(y, mean, var)
-        return log_ndtr(t / np.sqrt(1.0 + var))
 
-    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
-        """Return the closed form."""
-        scale = np.sqrt(1.0 + var)
-        d = self.profile(self.argument(y, mean) / scale)
-        return Tilted(-d.loss, -self.slope(y) * d.gradient / scale, -d.curvature / scale**2)
+@log_normalizer.register
+def _(likelihood: Probit, t: Vector, var: Vector) -> Vector:
+    return log_ndtr(t / np.sqrt(1.0 + var))
+
+
+@tilted.register
+def _(likelihood: Probit, t: Vector, var: Vector) -> Tilted:
+    scale = np.sqrt(1.0 + var)
+    p = likelihood.profile(t / scale)
+    return Tilted(-p.loss, -p.gradient / scale, -p.curvature / scale**2)
 
 
 def _tail(a: Vector) -> tuple[Vector, Vector]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesvm.likelihoods.base import Traits
 from bayesvm.likelihoods.cancellation import parabola_minus_versine, y_minus_sin
-from bayesvm.likelihoods.transition_loss import Transition, TransitionLoss, check_beta
+from bayesvm.likelihoods.transition_loss import TransitionLoss, check_beta
 from bayesvm.typing import Vector
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
@@ -54,23 +54,24 @@ class SmoothInsensitive(TransitionLoss):
         return Traits(smoothness=2, convex=True, normalized=True, sparse=self.beta < 1.0)
 
     @staticmethod
-    def transition(p: Vector) -> Transition:
-        """Return the transition of the slope S(p) = p - sin(2 pi p)/(2 pi)."""
-        angle = 2.0 * np.pi * p
-        side = np.minimum(p, 1.0 - p)  # from the nearer end, where the bend vanishes
-        quarter = np.minimum(side, 0.5 - side)  # from the nearest zero of the twist
-        return Transition(
-            parabola_minus_versine(angle) / (4.0 * np.pi**2),
-            y_minus_sin(angle) / (2.0 * np.pi),
-            2.0 * np.sin(np.pi * side) ** 2,
-            np.copysign(2.0 * np.pi, 0.5 - p) * np.sin(2.0 * np.pi * quarter),
-        )
+    def area(p: Vector) -> Vector:
+        """Return the integral of S."""
+        return parabola_minus_versine(2.0 * np.pi * p) / (4.0 * np.pi**2)
+
+    @staticmethod
+    def slopes(p: Vector) -> tuple[Vector, Vector, Vector]:
+        """Return S(p) = p - sin(2 pi p)/(2 pi) and its derivatives."""
+        side = np.minimum(p, 1.0 - p)  # from the nearer end, where S' vanishes
+        quarter = np.minimum(side, 0.5 - side)  # from the nearest zero of S''
+        slope = y_minus_sin(2.0 * np.pi * p) / (2.0 * np.pi)
+        twist = np.copysign(2.0 * np.pi, 0.5 - p) * np.sin(2.0 * np.pi * quarter)
+        return slope, 2.0 * np.sin(np.pi * side) ** 2, twist
 
     def _zone(self, q: float) -> tuple[Vector, Vector, Vector]:
         """Return nodes p, weights times exp(-2 q A(p)), and 2 q A(p) where it is small enough: A > p^4/2."""
         end = min(1.0, (40.0 / q) ** 0.25)
         p = 0.5 * end * (1.0 + _NODES)
-        depth = 2.0 * q * self.transition(p).area
+        depth = 2.0 * q * self.area(p)
         return p, 0.5 * end * _WEIGHTS * np.exp(-depth), depth
 
     def scaled_mass(self, k: float) -> tuple[float, float]:
@@ -96,13 +97,13 @@ class SmoothInsensitive(TransitionLoss):
         :math:`(40/q)^{1/4}`.
         """
         q = self.beta * k
-        s = self.transition(p)
-        reach = np.minimum(40.0 / np.maximum(2.0 * q * s.slope, 1e-300), (40.0 / q) ** 0.25)
+        area = self.area(p)
+        reach = np.minimum(40.0 / np.maximum(2.0 * q * self.slopes(p)[0], 1e-300), (40.0 / q) ** 0.25)
         half = 0.5 * np.minimum(1.0 - p, reach)
         at = p[..., None] + half[..., None] * (1.0 + _NODES)
-        fall = np.exp(2.0 * q * (s.area[..., None] - self.transition(np.minimum(at, 1.0)).area))
+        fall = np.exp(2.0 * q * (area[..., None] - self.area(np.minimum(at, 1.0))))
         zone = 2.0 * q * half * np.sum(_WEIGHTS * fall, axis=-1)
-        return np.asarray(np.log(zone + np.exp(2.0 * q * (s.area - 0.5))) - 2.0 * q * s.area)
+        return np.asarray(np.log(zone + np.exp(2.0 * q * (area - 0.5))) - 2.0 * q * area)
 
 
 __all__ = ["SmoothInsensitive"]

@@ -10,7 +10,7 @@ from scipy.special import erf, erfcx
 from bayesvm.likelihoods.base import Traits
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.smooth_insensitive import SmoothInsensitive
-from bayesvm.likelihoods.transition_loss import Transition, TransitionLoss, check_beta
+from bayesvm.likelihoods.transition_loss import TransitionLoss, check_beta
 from bayesvm.typing import Vector
 
 
@@ -19,9 +19,14 @@ class QuadraticTransition(TransitionLoss):
     """An insensitive loss that is a parabola in its zones: closed forms for any beta."""
 
     @staticmethod
-    def transition(p: Vector) -> Transition:
-        """Return the transition of the slope S(p) = p."""
-        return Transition(0.5 * p * p, p, np.ones_like(p), np.zeros_like(p))
+    def area(p: Vector) -> Vector:
+        """Return p^2/2."""
+        return 0.5 * p * p
+
+    @staticmethod
+    def slopes(p: Vector) -> tuple[Vector, Vector, Vector]:
+        """Return S(p) = p and its derivatives."""
+        return p, np.ones_like(p), np.zeros_like(p)
 
     def dual(self, y: Vector) -> Dual:
         """Return the dual, Thesis (4.25)."""

@@ -6,9 +6,8 @@ With :math:`a = |t|` and the zone :math:`[(1-\beta)\epsilon, (1+\beta)\epsilon]`
 .. math:: \ell(t) = \ln Z + C \cdot \begin{cases}
           0 & p \le 0 \\ 2\beta\epsilon A(p) & 0 \le p \le 1 \\ a - \epsilon & p \ge 1 \end{cases}
 
-for a :class:`Transition`, a slope :math:`S(p)` that rises from 0 to 1 symmetrically, and its integral :math:`A`. In
-units of 1/C everything depends on :math:`k = C\epsilon` alone: :math:`Z = 2 G(k)/C` and the noise variance is
-:math:`M(k)/(C^2 G(k))`.
+for a slope :math:`S(p)` that rises from 0 to 1 symmetrically, and its integral :math:`A`. In units of 1/C everything
+depends on :math:`k = C\epsilon` alone: :math:`Z = 2 G(k)/C` and the noise variance is :math:`M(k)/(C^2 G(k))`.
 """
 
 from __future__ import annotations
@@ -30,16 +29,6 @@ Mask = NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True)
-class Transition:
-    """The slope of the loss across a zone as a function of p in [0, 1]: its integral, itself and two derivatives."""
-
-    area: Vector
-    slope: Vector
-    bend: Vector
-    twist: Vector
-
-
-@dataclasses.dataclass(frozen=True)
 class TransitionLoss(Regression):
     """An insensitive loss with a smooth transition; see the module for the formula."""
 
@@ -57,8 +46,13 @@ class TransitionLoss(Regression):
 
     @staticmethod
     @abstractmethod
-    def transition(p: Vector) -> Transition:
-        """Return A, S, S' and S'' at p in [0, 1]."""
+    def area(p: Vector) -> Vector:
+        """Return A at p in [0, 1]."""
+
+    @staticmethod
+    @abstractmethod
+    def slopes(p: Vector) -> tuple[Vector, Vector, Vector]:
+        """Return S, S' and S'' at p in [0, 1]."""
 
     @abstractmethod
     def scaled_mass(self, k: float) -> tuple[float, float]:
@@ -90,12 +84,6 @@ class TransitionLoss(Regression):
         k = self.C * self.epsilon
         return float(self.scaled_moment(k) / self.scaled_mass(k)[0] / self.C**2)
 
-    @property
-    def noise_entropy(self) -> float:
-        r"""Return :math:`\ln Z - \partial \ln Z/\partial \ln C`, the mean of the loss."""
-        mass, change = self.scaled_mass(self.C * self.epsilon)
-        return self.log_mass + 1.0 - change / mass
-
     def log_survival(self, t: Vector) -> Vector:
         """Return the logarithm of one minus the distribution function, Thesis (F.1)."""
         t = np.asarray(t, dtype=float)
@@ -107,54 +95,56 @@ class TransitionLoss(Regression):
         return np.asarray(tail - np.log(self.C) - self.log_mass)
 
     def eased(self, n: int, enough: int) -> Regression:
-        """Return the soft insensitive loss with zones so wide that most samples lie in them: Huber's up to ``enough`` samples.
+        """Return the soft insensitive loss with zones so wide that most samples lie in them.
 
-        Beyond, beta is smaller, so that the number of samples in the zones stays about the same.
+        Up to ``enough`` samples it is Huber's. Beyond, beta is smaller, so that the number of samples in the zones stays about the same.
         """
         from bayesvm.likelihoods.soft_insensitive import SoftInsensitive
 
         beta = max(self.beta, min(1.0, enough / max(n, 1)))
         return self if beta == self.beta else SoftInsensitive(self.C, self.epsilon, beta, limits=self.limits)
 
-    def _zones(self, t: Vector) -> tuple[Vector, Mask, Mask, Transition]:
-        """Return |t|, whether t lies in a zone (ends included), whether beyond it, and the transition there."""
+    def _zones(self, t: Vector) -> tuple[Vector, Vector, Mask, Mask]:
+        """Return |t|, p in [0, 1], whether t lies in a zone (ends included) and whether beyond it."""
         a = np.abs(t)
         p = (a - (1.0 - self.beta) * self.epsilon) / (2.0 * self.beta * self.epsilon)
-        return a, (p >= 0.0) & (p <= 1.0), p > 1.0, self.transition(np.clip(p, 0.0, 1.0))
+        return a, np.clip(p, 0.0, 1.0), (p >= 0.0) & (p <= 1.0), p > 1.0
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the loss and its first three derivatives."""
         t = np.asarray(t, dtype=float)
-        a, zone, beyond, s = self._zones(t)
+        a, p, zone, beyond = self._zones(t)
+        slope, bend, twist = self.slopes(p)
         width = 2.0 * self.beta * self.epsilon
         return Derivatives(
-            self.C * np.where(beyond, a - self.epsilon, width * s.area) + self.log_mass,
-            self.C * np.sign(t) * s.slope,
-            np.where(zone, self.C / width * s.bend, 0.0),
-            np.where(zone, self.C / width**2 * np.sign(t) * s.twist, 0.0),
+            self.C * np.where(beyond, a - self.epsilon, width * self.area(p)) + self.log_mass,
+            self.C * np.sign(t) * slope,
+            np.where(zone, self.C / width * bend, 0.0),
+            np.where(zone, self.C / width**2 * np.sign(t) * twist, 0.0),
         )
 
     def shifted_loss(self, x: Vector) -> Vector:
         """Return the loss alone."""
-        a, width = np.abs(x), 2.0 * self.beta * self.epsilon
-        p = (a - (1.0 - self.beta) * self.epsilon) / width
-        zone = width * self.transition(np.clip(p, 0.0, 1.0)).area
-        return self.C * np.where(p > 1.0, a - self.epsilon, zone) + self.log_mass
+        a, p, _, beyond = self._zones(x)
+        return (
+            self.C * np.where(beyond, a - self.epsilon, 2.0 * self.beta * self.epsilon * self.area(p)) + self.log_mass
+        )
 
     def profile_parameters(self, t: Vector) -> dict[str, tuple[Vector, Vector, Vector]]:
         r"""Return the derivatives in ln C and ln epsilon; :math:`\epsilon\, dp/d\epsilon = -a/(2\beta\epsilon)`."""
-        a, zone, beyond, s = self._zones(t)
+        a, p, zone, beyond = self._zones(t)
+        (slope, bend, twist), area = self.slopes(p), self.area(p)
         width = 2.0 * self.beta * self.epsilon
         mass, change = self.scaled_mass(self.C * self.epsilon)
         sign = np.sign(t)
         e = np.where(zone, a, 0.0) / width
-        loss = np.where(beyond, a - self.epsilon, width * s.area)
-        curvature = np.where(zone, s.bend / width, 0.0)
-        by_c = (self.C * loss + change / mass - 1.0, self.C * sign * s.slope, self.C * curvature)
+        loss = np.where(beyond, a - self.epsilon, width * area)
+        curvature = np.where(zone, bend / width, 0.0)
+        by_c = (self.C * loss + change / mass - 1.0, self.C * sign * slope, self.C * curvature)
         by_epsilon = (
-            self.C * np.where(beyond, -self.epsilon, width * (s.area - s.slope * e)) + change / mass,
-            -self.C * sign * np.where(zone, s.bend * e, 0.0),
-            -self.C * (curvature + np.where(zone, s.twist * e / width, 0.0)),
+            self.C * np.where(beyond, -self.epsilon, width * (area - slope * e)) + change / mass,
+            -self.C * sign * np.where(zone, bend * e, 0.0),
+            -self.C * (curvature + np.where(zone, twist * e / width, 0.0)),
         )
         return {"C": by_c, "epsilon": by_epsilon}
 
@@ -166,4 +156,4 @@ def check_beta(owner: str, beta: float) -> float:
     return float(beta)
 
 
-__all__ = ["Transition", "TransitionLoss", "check_beta"]
+__all__ = ["TransitionLoss", "check_beta"]

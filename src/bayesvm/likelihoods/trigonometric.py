@@ -6,15 +6,15 @@ import dataclasses
 
 import numpy as np
 
-from bayesvm.likelihoods.base import Classification, Derivatives, Traits
+from bayesvm.likelihoods.base import Derivatives, Traits
+from bayesvm.likelihoods.compact_sigmoid import CompactSigmoid
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.raised_cosine import RaisedCosine
-from bayesvm.likelihoods.tilted import FixedNodes, Tilted, step_tilted
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Vector
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Trigonometric(Classification):
+class Trigonometric(CompactSigmoid):
     r"""Normalised, with a flat zero for margins beyond one: Chu2003 (3)-(6).
 
     .. math:: p(y|f) = \cos^2\!\big(\tfrac{\pi}{4} (1 - t)\big) = \sin^2\!\big(\tfrac{\pi}{4}(1 + t)\big),
@@ -40,16 +40,6 @@ class Trigonometric(Classification):
     traits = Traits(smoothness=1, convex=True, normalized=True, sparse=True)
 
     @property
-    def knots(self) -> tuple[float, ...]:
-        """Return where the loss becomes flat."""
-        return (1.0,)
-
-    @property
-    def domain(self) -> tuple[float, float]:
-        """Return the margins of positive probability."""
-        return (-1.0, np.inf)
-
-    @property
     def smoothed(self) -> RaisedCosine:
         """Return the raised cosine, which has the same zones and a continuous second derivative."""
         return RaisedCosine()
@@ -58,45 +48,25 @@ class Trigonometric(Classification):
         """Return the dual Chu2003 (25)."""
         return Dual.margin(y, np.inf, weight=1.0)
 
-    def profile(self, t: Vector) -> Derivatives:
+    def curved(self, x: Vector, q: Vector) -> Derivatives:
         """Return Chu2003 (3), (5), (6) and the third derivative."""
-        t = np.asarray(t, dtype=float)
-        return _profile(1.0 + t, 1.0 - t)
+        near = x < 1.0
+        tangent = np.tan(0.25 * np.pi * np.minimum(x, q))
+        square = tangent * tangent
+        # sin^2 of the angle from the edge; the tangent of theta is one over that of the angle from the edge
+        p = np.where(near, square, 1.0) / (1.0 + square)
+        tangent = np.where(near, 1.0 / tangent, tangent)
+        loss = np.where(near, -np.log(p), np.log1p(square))
+        third = -(np.pi**3) / 16.0 * tangent / p
+        return Derivatives(loss, -0.5 * np.pi * tangent, 0.125 * np.pi**2 / p, third)
 
-    def shifted_profile(self, x: Vector) -> Derivatives:
-        """Return the profile at t = -1 + x."""
-        x = np.asarray(x, dtype=float)
-        return _profile(x, 2.0 - x)
+    def probability(self, x: Vector) -> Vector:
+        """Return the square of the sine."""
+        return np.asarray(np.sin(0.25 * np.pi * x) ** 2)
 
-    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
-        """Return the normalisers by integrals over (-1, 1)."""
-        return step_tilted(self, _FIXED, self.argument(y, mean), var, self.slope(y))
+    def rate(self, x: Vector) -> Vector:
+        """Return its derivative."""
+        return np.asarray(0.25 * np.pi * np.sin(0.5 * np.pi * x))
 
-
-def _profile(x: Vector, q: Vector) -> Derivatives:
-    """Return the profile from the distances x to the edge t = -1 and q to the flat part t = 1."""
-    curved = (x > 0.0) & (q > 0.0)
-    near = x < 1.0
-    angle = np.where(curved, 0.25 * np.pi * np.where(near, x, q), 0.25 * np.pi)
-    tangent = np.tan(angle)
-    square = tangent * tangent
-    # sin^2 of the angle from the edge; the tangent of theta is one over that of the angle from the edge
-    p = np.where(near, square / (1.0 + square), 1.0 / (1.0 + square))
-    tangent = np.where(near, 1.0 / tangent, tangent)
-    loss = np.where(near, -np.log(p), np.log1p(square))
-    return Derivatives(
-        np.where(curved, loss, np.where(x > 0.0, 0.0, np.inf)),
-        np.where(curved, -0.5 * np.pi * tangent, 0.0),
-        np.where(curved, 0.125 * np.pi**2 / p, 0.0),
-        np.where(curved, -(np.pi**3) / 16.0 * tangent / p, 0.0),
-    )
-
-
-def _step(t: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the probability and its slope for t in (-1, 1)."""
-    return np.sin(0.25 * np.pi * (1.0 + t)) ** 2, 0.25 * np.pi * np.cos(0.5 * np.pi * t)
-
-
-_FIXED = FixedNodes.of(_step)
 
 __all__ = ["Trigonometric"]

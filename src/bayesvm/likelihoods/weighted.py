@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, Self
 
 import numpy as np
 
-from bayesvm.likelihoods.base import Derivatives, Likelihood, ThetaDerivatives, Traits
+from bayesvm.likelihoods.base import Derivatives, Likelihood, ThetaDerivatives
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.expectations import Expected
-from bayesvm.likelihoods.tilted import Tilted, TiltedNodes, tilted_nodes
-from bayesvm.parameters import Bounds
+from bayesvm.likelihoods.tilted import Tilted, tilted_power, tilted_power_theta
 from bayesvm.typing import Indices, Matrix, Vector
+
+
+def _inner(name: str) -> property:
+    """Return an attribute that is that of the inner likelihood."""
+    return property(attrgetter(f"likelihood.{name}"), doc=getattr(Likelihood, name).__doc__)
+
+
+def _changed(name: str) -> Callable[..., Any]:
+    """Return a method that replaces the inner likelihood by the result of its own method of that name."""
+
+    @functools.wraps(getattr(Likelihood, name))
+    def method(self: Weighted, *args: Any, **kwargs: Any) -> Weighted:
+        return self.around(getattr(self.likelihood, name)(*args, **kwargs))
+
+    return method
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,11 +50,18 @@ class Weighted(Likelihood):
     -----
     A solver or an inference method uses it like any other likelihood, with arrays of exactly as many entries as there
     are weights. Predictions are about one new sample: ``log_predictive`` is that of the inner likelihood, which is
-    ``plain``. Traits, knots and domain are the inner ones too.
+    ``plain``. Traits, knots, domain and parameters are the inner ones too.
     """
 
     likelihood: Likelihood
     weights: Sequence[float]
+
+    plain = property(attrgetter("likelihood"), doc=Likelihood.plain.__doc__)
+    traits, knots, domain = _inner("traits"), _inner("knots"), _inner("domain")
+    argument, slope = _inner("argument"), _inner("slope")
+    theta, bounds, names = _inner("theta"), _inner("bounds"), _inner("names")
+    with_theta, fix, free, bounded = _changed("with_theta"), _changed("fix"), _changed("free"), _changed("bounded")
+    eased = _changed("eased")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,6 +76,10 @@ class Weighted(Likelihood):
             )
         object.__setattr__(self, "weights", tuple(array.tolist()))
 
+    def around(self, likelihood: Likelihood) -> Self:
+        """Return another likelihood with the same weights (itself, if it is the one within)."""
+        return self if likelihood is self.likelihood else dataclasses.replace(self, likelihood=likelihood)
+
     @functools.cached_property
     def _w(self) -> Vector:
         """Return the weights as an array."""
@@ -65,7 +91,25 @@ class Weighted(Likelihood):
             raise ValueError(f"Weighted: expected {self._w.size} samples, one per weight, found {n}")
         return self._w
 
-    # -- weighted -----------------------------------------------------------------------------------------------------
+    @property
+    def smoothed(self) -> Likelihood:
+        """The inner likelihood's smooth companion with the same weights."""
+        return self.around(self.likelihood.smoothed)
+
+    @property
+    def margin_loss(self) -> Likelihood:
+        """The inner likelihood's convex loss with the same weights."""
+        return self.around(self.likelihood.margin_loss)
+
+    @property
+    def copies(self) -> Vector:
+        """The weights, and one for weights below one: such a sample occurs once, with a power of its likelihood."""
+        return np.maximum(self._w, 1.0)
+
+    def part(self, rows: Indices) -> Likelihood:
+        """Return the inner likelihood with the weights of some of the samples."""
+        return dataclasses.replace(self, weights=tuple(self._w[rows]))
+
     def dual(self, y: Vector) -> Dual | None:
         """Return the dual of the weighted losses, if the inner likelihood has one."""
         inner = self.likelihood.dual(y)
@@ -73,99 +117,32 @@ class Weighted(Likelihood):
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the weighted loss and its first three derivatives."""
-        w = self._check(np.size(t))
-        p = self.likelihood.profile(t)
-        loss = w * np.where(w > 0.0, p.loss, 0.0)
-        return Derivatives(loss, w * p.gradient, w * p.curvature, w * p.third)
+        w, p = self._check(np.size(t)), self.likelihood.profile(t)
+        return Derivatives(w * np.where(w > 0.0, p.loss, 0.0), w * p.gradient, w * p.curvature, w * p.third)
 
     def profile_theta(self, t: Vector) -> ThetaDerivatives:
         """Return the weighted derivatives in the free parameters' logarithms."""
-        w = self._check(np.size(t))
-        p = self.likelihood.profile_theta(t)
+        w, p = self._check(np.size(t)), self.likelihood.profile_theta(t)
         return ThetaDerivatives(w * p.loss, w * p.gradient, w * p.curvature)
-
-    # -- as the inner likelihood --------------------------------------------------------------------------------------
-    @property
-    def traits(self) -> Traits:
-        """Return the traits of the inner likelihood."""
-        return self.likelihood.traits
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Return the knots of the inner likelihood."""
-        return self.likelihood.knots
-
-    @property
-    def domain(self) -> tuple[float, float]:
-        """Return the domain of the inner likelihood."""
-        return self.likelihood.domain
-
-    @property
-    def plain(self) -> Likelihood:
-        """Return the inner likelihood."""
-        return self.likelihood
-
-    @property
-    def smoothed(self) -> Likelihood:
-        """Return the inner likelihood's smooth companion with the same weights (itself, if there is none)."""
-        inner = self.likelihood.smoothed
-        return self if inner is self.likelihood else dataclasses.replace(self, likelihood=inner)
-
-    @property
-    def machine(self) -> Likelihood:
-        """Return the convex loss of the inner likelihood's machine, with the same weights."""
-        inner = self.likelihood.machine
-        return self if inner is self.likelihood else dataclasses.replace(self, likelihood=inner)
-
-    def part(self, rows: Indices) -> Likelihood:
-        """Return the inner likelihood with the weights of some of the samples."""
-        return dataclasses.replace(self, weights=tuple(self._w[rows]))
-
-    def eased(self, n: int, enough: int) -> Likelihood:
-        """Return the inner likelihood's eased companion with the same weights (itself, if there is none)."""
-        inner = self.likelihood.eased(n, enough)
-        return self if inner is self.likelihood else dataclasses.replace(self, likelihood=inner)
-
-    def argument(self, y: Vector, f: Vector) -> Vector:
-        """Return the margin or the residual."""
-        return self.likelihood.argument(y, f)
-
-    def slope(self, y: Vector) -> Vector:
-        """Return dt/df."""
-        return self.likelihood.slope(y)
-
-    def log_predictive(self, y: Vector, mean: Vector, var: Vector) -> Vector:
-        """Return the prediction of the inner likelihood."""
-        return self.likelihood.log_predictive(y, mean, var)
-
-    @property
-    def copies(self) -> Vector:
-        """Return the weights, and one for weights below one: such a sample occurs once, with a power of its likelihood."""
-        return np.maximum(self._w, 1.0)
 
     def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
         """Return the normalisers of one copy of each sample: what inference needs, other than a prediction."""
-        found = self.likelihood.tilted(y, mean, var)
-        part = np.flatnonzero(self._check(mean.size) < 1.0)
-        if part.size:
-            nodes = self._part_nodes(y, mean, var, part)
-            weak = nodes.moments(var[part], self.slope(y)[part])
-            for target, values in zip((found.log_z, found.slope, found.bend), (weak.log_z, weak.slope, weak.bend)):
-                target[part] = np.where(self._w[part] > 0.0, values, 0.0)
+        found, w = self.likelihood.tilted(y, mean, var), self._check(mean.size)
+        few = np.flatnonzero(w < 1.0)
+        if few.size:
+            one = tilted_power(self.likelihood, self.argument(y, mean)[few], var[few], w[few])
+            parts = one.log_z, self.slope(y)[few] * one.slope, one.bend
+            for target, values in zip((found.log_z, found.slope, found.bend), parts):
+                target[few] = np.where(w[few] > 0.0, values, 0.0)
         return found
 
     def tilted_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
         """Return the derivatives of the same in the free parameters' logarithms."""
-        found = self.likelihood.tilted_theta(y, mean, var)
-        part = np.flatnonzero(self._check(mean.size) < 1.0)
-        if part.size and len(found):
-            nodes = self._part_nodes(y, mean, var, part)
-            values = self.likelihood.profile_theta(self.origin + nodes.x).loss
-            found[:, part] = -self._w[part] * nodes.average(values)
+        found, w = self.likelihood.tilted_theta(y, mean, var), self._check(mean.size)
+        few = np.flatnonzero(w < 1.0)
+        if few.size and len(found):
+            found[:, few] = tilted_power_theta(self.likelihood, self.argument(y, mean)[few], var[few], w[few])
         return found
-
-    def _part_nodes(self, y: Vector, mean: Vector, var: Vector, part: Indices) -> TiltedNodes:
-        return tilted_nodes(self.likelihood, self.argument(y, mean)[part], var[part], self._w[part])
 
     def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
         """Return the weighted expectations."""
@@ -174,38 +151,6 @@ class Weighted(Likelihood):
     def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
         """Return the weighted derivatives in the free parameters' logarithms."""
         return self._check(np.size(mean)) * self.likelihood.expected_theta(y, mean, var)
-
-    # -- parameters ---------------------------------------------------------------------------------------------------
-    @property
-    def theta(self) -> Vector:
-        """Return the logarithms of the inner likelihood's free parameters."""
-        return self.likelihood.theta
-
-    @property
-    def bounds(self) -> Matrix:
-        """Return the bounds of ``theta``."""
-        return self.likelihood.bounds
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return one name per entry of ``theta``."""
-        return self.likelihood.names
-
-    def with_theta(self, theta: Vector) -> Self:
-        """Return a copy whose inner likelihood has the given parameters."""
-        return dataclasses.replace(self, likelihood=self.likelihood.with_theta(theta))
-
-    def fix(self, *names: str) -> Self:
-        """Return a copy in which the named parameters (all, if none is named) are not learnt."""
-        return dataclasses.replace(self, likelihood=self.likelihood.fix(*names))
-
-    def free(self, *names: str) -> Self:
-        """Return a copy in which the named parameters (all, if none is named) are learnt."""
-        return dataclasses.replace(self, likelihood=self.likelihood.free(*names))
-
-    def bounded(self, **bounds: Bounds) -> Self:
-        """Return a copy in which the named parameters are learnt within the given bounds."""
-        return dataclasses.replace(self, likelihood=self.likelihood.bounded(**bounds))
 
 
 __all__ = ["Weighted"]

@@ -72,7 +72,7 @@ def find_mode(K: Matrix, y: Vector, likelihood: Likelihood, X: Inputs, *, bias_v
         The constant in K that stands for an unpenalised bias. If positive, losses with kinks get a true one: the
         constraint :math:`\sum_i a_i = 0` instead of the constant.
     """
-    loss, bias = likelihood.machine, 0.0
+    loss, bias = likelihood.margin_loss, 0.0
     if loss.traits.smoothness >= 1:
         smooth = Newton().solve(K, y, loss)
         alpha, status = smooth.alpha, smooth.status
