@@ -11,8 +11,6 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
-from bayesvm import __version__
-
 
 def versions() -> dict[str, dict[str, str]]:
     """Return what is installed, by section.
@@ -48,15 +46,16 @@ def _system() -> dict[str, str]:
 
 def _native_modules() -> list[str]:
     """Return the file names of the native modules: their suffix tells for which Python they were built."""
-    from bayesvm import linalg, solvers  # noqa: F401 (load the native modules, and the BLAS of _threads)
+    import bayesvm.linalg
+    import bayesvm.solvers  # noqa: F401 (with the line above: load the native modules, and the BLAS of _threads)
 
     files = (getattr(module, "__file__", None) for name, module in sys.modules.items() if name.startswith("bayesvm."))
     return sorted(Path(file).name for file in files if file and file.endswith(tuple(EXTENSION_SUFFIXES)))
 
 
 def _packages() -> dict[str, str]:
-    names = dict.fromkeys(re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in requires("bayesvm") or [])
-    return {"bayesvm": __version__, **{name: _version(name) for name in names}}
+    names = (re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in requires("bayesvm") or [])
+    return {name: _version(name) for name in ("bayesvm", *names)}
 
 
 def _version(name: str) -> str:
