@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE, CITATION, CHANGELOG = "src/bayesvm/__init__.py", "CITATION.cff", "CHANGELOG.md"
-VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
+VERSION = re.compile(r"\d+\.\d+\.\d+(rc\d+)?")
 
 
 def current(root: Path = ROOT) -> str:
@@ -26,7 +26,7 @@ def stated(root: Path, version: str, date: str) -> dict[str, str]:
     changelog = (root / CHANGELOG).read_text(encoding="utf-8")
     if f"## [{version}]" in changelog:
         raise ValueError(f"{CHANGELOG} has an entry of {version} already")
-    if not re.search(r"^## \[Unreleased\]\n\n#", changelog, re.MULTILINE):
+    if not re.search(r"^## \[Unreleased\]\n\n### ", changelog, re.MULTILINE):
         raise ValueError(f"{CHANGELOG}: nothing under Unreleased")
     package, citation = ((root / name).read_text(encoding="utf-8") for name in (PACKAGE, CITATION))
     citation = re.sub(r"^version: .*$", f"version: {version}", citation, flags=re.MULTILINE)

@@ -25,7 +25,9 @@ def test_the_project_file_takes_the_version_from_the_package():
 
 def test_the_newest_release_of_the_changelog_and_the_citation_are_of_this_version():
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    newest, date = re.search(r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)$", changelog, re.MULTILINE).groups()
+    newest, date = re.search(
+        r"^## \[(\d+\.\d+\.\d+(?:rc\d+)?)\] - (\d{4}-\d\d-\d\d)$", changelog, re.MULTILINE
+    ).groups()
     citation = dict(re.findall(r"^(version|date-released): *\"?([^\"\n]+)", (ROOT / "CITATION.cff").read_text(), re.M))
     assert newest == bayesvm.__version__
     assert citation == {"version": newest, "date-released": date}
