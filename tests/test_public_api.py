@@ -1,8 +1,10 @@
 """The public names, and what importing the package costs."""
 
+import ast
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +30,16 @@ def test_a_star_import_in_a_fresh_process():
     assert result.returncode == 0, result.stderr
 
 
+def test_type_checkers_see_the_names_that_a_program_sees():
+    tree = ast.parse(Path(bayesvm.__file__).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    seen = {alias.name: node.module for node in block.body for alias in node.names}
+    home = {name: module for name, module in seen.items() if module != "bayesvm"}
+    assert home == bayesvm._HOME
+    assert {*seen, "__version__"} == set(bayesvm.__all__)
+    assert bayesvm.__all__ == sorted(bayesvm.__all__)
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_every_layer_states_its_names_and_has_them(layer):
     module = importlib.import_module(f"bayesvm.{layer}")
@@ -46,12 +58,6 @@ def test_an_unknown_name_is_an_attribute_error():
 def test_submodules_are_attributes():
     assert bayesvm.kernels is importlib.import_module("bayesvm.kernels")
     assert bayesvm.testing is importlib.import_module("bayesvm.testing")
-
-
-def test_the_version_is_that_of_the_distribution():
-    from importlib.metadata import version
-
-    assert bayesvm.__version__ == version("bayesvm")
 
 
 @pytest.mark.parametrize("module", ["bayesvm", "bayesvm.hyper"])

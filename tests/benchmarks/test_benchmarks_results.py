@@ -10,6 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+pytest.importorskip("bayesvm.experiments", reason="the experiments are part of the source, not of the wheel")
+
 from benchmarks.check import main, regressions
 from benchmarks.experiments import section
 from benchmarks.page import verdict

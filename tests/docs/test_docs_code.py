@@ -21,10 +21,13 @@ def blocks(page):
 
 
 WITH_CODE = [page for page in PAGES if "_build" not in page.parts and blocks(page)]
+#: What a page needs beyond the library itself.
+NEEDS = {"experiments.md": "bayesvm.experiments"}
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
+    pytest.importorskip(NEEDS.get(page.name, "bayesvm"))
     monkeypatch.chdir(tmp_path)
     np.random.seed(0)  # noqa: NPY002 (pages are run as a reader would; this pins what they leave open)
     namespace = {"__name__": "__main__"}

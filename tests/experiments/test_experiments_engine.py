@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
+pytest.importorskip("bayesvm.experiments", reason="the experiments are part of the source, not of the wheel")
+
 from bayesvm.experiments import Case, Column, Experiment, Options, Published, Source, Table, run
 from bayesvm.experiments.measures import calibration_error, classification
 from bayesvm.experiments.store import Store

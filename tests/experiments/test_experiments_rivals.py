@@ -5,6 +5,8 @@ import pytest
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
+pytest.importorskip("bayesvm.experiments", reason="the experiments are part of the source, not of the wheel")
+
 from bayesvm.experiments.baselines import searched_svc
 
 

@@ -9,9 +9,10 @@ import json
 import numpy as np
 import pytest
 
-from bayesvm.experiments import EXPERIMENTS, Options, Source, find, run
-
 pytest.importorskip("matplotlib")
+pytest.importorskip("bayesvm.experiments", reason="the experiments are part of the source, not of the wheel")
+
+from bayesvm.experiments import EXPERIMENTS, Options, Source, find, run
 
 
 @pytest.fixture(scope="module")

@@ -212,10 +212,11 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Compute the tables and figures of the papers again, ours beside theirs. An interrupted run goes on where it was."""
-    from bayesvm.cli.reproduction import options_of, show_experiments  # loads every machine: not for the other commands
-    from bayesvm.cli.reproduction import reproduce as run_reproduce
-
     with guarded(quiet=quiet):
+        # Loads every machine, so not for the other commands; without the experiments the import is a UsageError.
+        from bayesvm.cli.reproduction import options_of, show_experiments
+        from bayesvm.cli.reproduction import reproduce as run_reproduce
+
         say = Reporter(quiet=quiet, as_json=json)
         if listed:
             show_experiments(say)

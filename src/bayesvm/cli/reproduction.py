@@ -1,4 +1,8 @@
-"""``bayesvm reproduce``: the papers' tables and figures."""
+"""``bayesvm reproduce``: the papers' tables and figures.
+
+They are part of the source, not of the wheel (:mod:`bayesvm.experiments` says why). Importing this module without them
+raises the :class:`~bayesvm.cli.exit_codes.UsageError` that says how to get them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,17 @@ from pathlib import Path
 
 from bayesvm.cli.console import Reporter
 from bayesvm.cli.exit_codes import UsageError
-from bayesvm.experiments import EXPERIMENTS, Options, Source, find, run
+
+try:
+    from bayesvm.experiments import EXPERIMENTS, Options, Source, find, run
+except ModuleNotFoundError as error:
+    if error.name != "bayesvm.experiments":
+        raise
+    raise UsageError(
+        "the papers' tables and figures come with the source and not with the wheel: unpack the source distribution"
+        " ('pip download --no-deps --no-binary bayesvm bayesvm') or clone the repository,"
+        " and there say 'pip install --editable \".[cli,plots]\"'"
+    ) from None
 
 
 def show_experiments(say: Reporter) -> None:

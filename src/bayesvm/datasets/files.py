@@ -167,7 +167,8 @@ def load_ida_asc(name: str, directory: str | os.PathLike[str]) -> DataSet:
     numbers = sorted(int(path.stem.rsplit("_", 1)[1]) for path in place.glob(f"{name}_train_data_*.asc"))
     if not numbers:
         raise MissingDataError(f"missing data set {name}_train_data_1.asc in {place}")
-    X, y, rows = [], [], {"train": [], "test": []}
+    X, y = [], []
+    rows: dict[str, list[Indices]] = {"train": [], "test": []}
     at = 0
     for k in numbers:
         for kind, kept in rows.items():

@@ -1,7 +1,8 @@
 """The papers' tables and figures, each by one command: ``bayesvm reproduce NAME``.
 
-One small module per table or figure, over a common engine. The package lies inside the library, not beside it, so that the command also
-works where the library is installed without its source tree. No data comes with it; see :mod:`bayesvm.datasets`.
+One small module per table or figure, over a common engine. The package is importable from a checkout and is part of
+the source distribution, but not of the wheel: who only fits does not need it, and who checks a table wants the source
+at hand. No data comes with it; see :mod:`bayesvm.datasets`.
 """
 
 from bayesvm.experiments.base import Case, Column, Experiment, Published, Source, Table

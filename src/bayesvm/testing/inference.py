@@ -8,7 +8,7 @@ from bayesvm.inference.base import Inference
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.testing.differences import five_point, relative_error
 from bayesvm.testing.solvers import problem
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Matrix
 
 
 def check_inference(inference: Inference, likelihood: Likelihood, *, tol: float = 1e-6, seed: int = 0) -> None:
@@ -69,8 +69,9 @@ def check_inference(inference: Inference, likelihood: Likelihood, *, tol: float 
 def _change(K: Matrix, seed: int) -> Matrix:
     """Return a symmetric direction in the space of matrices, small against K."""
     rng = np.random.default_rng(seed + 2)
-    A: Vector = rng.normal(size=K.shape)
-    return 0.05 * (A @ A.T) / K.shape[0]
+    A: Matrix = rng.normal(size=K.shape)
+    change: Matrix = 0.05 * (A @ A.T) / K.shape[0]
+    return change
 
 
 __all__ = ["check_inference"]

@@ -1,0 +1,99 @@
+"""Mutation testing: every place is found once and changed alone, and tests that notice kill the mutant."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+CODE = '''"""Docstring with 1 + 1."""
+LIMIT = 3.0
+
+
+def f(x: int = 2, *, flag=True):
+    """Return x + 1."""
+    if x < 0 and flag:
+        raise ValueError(f"x: {x + 1}")
+    y = (
+        x
+        * 4
+    )
+    y -= 1
+    return -y
+'''
+
+
+@pytest.fixture
+def mutation(script):
+    return script("mutation")
+
+
+def test_the_places_of_a_module(mutation, tmp_path):
+    path = tmp_path / "m.py"
+    path.write_text(CODE)
+    found = [(m.lines, m.before, m.after) for m in mutation.mutants_of("m", path)]
+    assert found == [
+        ((2, 2), "3.0", "4.0"),
+        ((5, 5), "2", "3"),
+        ((5, 5), "True", "False"),
+        ((7, 7), "0", "1"),
+        ((7, 7), "x < 0", "x >= 0"),
+        ((7, 7), "x < 0 and flag", "x < 0 or flag"),
+        ((9, 12), "4", "5"),
+        ((9, 12), "x * 4", "x / 4"),
+        ((13, 13), "1", "0"),
+        ((13, 13), "y -= 1", "y += 1"),
+        ((14, 14), "-y", "y"),
+        ((14, 14), "return -y", "return None"),
+    ]
+
+
+def test_a_mutant_differs_from_the_source_in_one_place(mutation, tmp_path):
+    path = tmp_path / "m.py"
+    path.write_text(CODE)
+    source = ast.unparse(ast.parse(CODE)).splitlines()
+    names = set()
+    for mutant in mutation.mutants_of("m", path):
+        changed = ast.unparse(mutation.changed_tree(path, mutant.index)).splitlines()
+        assert sum(a != b for a, b in zip(source, changed, strict=True)) == 1
+        names.add(mutant.name)
+    assert len(names) == 12
+
+
+def test_the_tests_of_a_statement_are_those_that_execute_it(mutation):
+    path = Path("m.py")
+    tests = {"m.py": {2: [""], 9: ["slow", "quick"], 11: ["other"], 20: ["last"]}}
+    baseline = mutation.Baseline(tests, {"slow": 9.0, "quick": 0.1, "other": 0.2, "last": 1.0})
+    assert baseline.of(path, (9, 12)) == ["quick", "other", "slow"]
+    assert baseline.of(path, (2, 2)) == ["quick", "other", "last", "slow"]
+    assert baseline.of(path, (30, 30)) == []
+    assert baseline.of(Path("n.py"), (9, 9)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "verdict"), [("return a + b", "killed"), ("return a - b", "survived"), ("return a / b", "not executed")]
+)
+def test_tests_that_notice_kill_a_mutant(before, verdict, mutation, tmp_path, monkeypatch):
+    """A function whose value is checked, one that is only called, and one that is not."""
+    functions = {"checked": "a + b", "called": "a - b", "idle": "a / b"}
+    source = "".join(f"def {name}(a, b):\n    return {value}\n\n\n" for name, value in functions.items())
+    path = tmp_path / "sums_for_mutation.py"
+    path.write_text(source)
+    tests = tmp_path / "test_sums.py"
+    tests.write_text(
+        "import sums_for_mutation as sums\n\n\n"
+        "def test_checked():\n    assert sums.checked(1, 2) == 3\n\n\ndef test_called():\n    sums.called(1, 2)\n"
+    )
+    monkeypatch.setattr(mutation, "ROOT", tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    executed = {2: ["test_sums.py::test_checked"], 6: ["test_sums.py::test_called"]}
+    baseline = mutation.Baseline({str(path): executed}, {})
+    (mutant,) = (m for m in mutation.mutants_of("sums_for_mutation", path) if m.before == before)
+    assert mutation.verdict(mutant, path, baseline) == verdict
+
+
+def test_the_report_counts_and_lists(mutation):
+    mutants = [mutation.Mutant("m", i, (i, i), f"{i}", f"{i + 1}") for i in range(4)]
+    verdicts = ["killed", "killed by time", "survived", "not executed"]
+    text = mutation.report(mutants, {m.name: verdict for m, verdict in zip(mutants, verdicts)})
+    assert "| `m` | 4 | 2 | 50.0 % |" in text
+    assert "- `m` line 2: `2` -> `3` (survived)\n- `m` line 3: `3` -> `4` (not executed)\n" in text
