@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from bayesvm import BayesianSVC
 from bayesvm.comparison import Comparison, Row, compare
-from bayesvm.comparison.compare import _calibration_error
+from bayesvm.comparison.judge import _calibration_error
 from bayesvm.estimators.gaussian_process import GPClassifier, GPRegressor
 from bayesvm.kernels import Constant, Gaussian, Matern32
 

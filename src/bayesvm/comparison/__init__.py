@@ -1,6 +1,6 @@
 """Comparing models and kernels on the same data."""
 
-from bayesvm.comparison.compare import compare
+from bayesvm.comparison.judge import compare
 from bayesvm.comparison.table import Comparison, Row
 
 __all__ = ["Comparison", "Row", "compare"]

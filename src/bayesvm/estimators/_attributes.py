@@ -46,7 +46,7 @@ def progress(estimator: Any) -> Iterator[Callable[[SearchProgress], None] | None
 
 def write_attributes(
     fitted: Any,
-    models: Sequence[FittedModel],
+    models: Sequence[Any],
     X: Any,
     rows: Indices,
     standardizer: Standardizer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import log_softmax
@@ -120,7 +120,7 @@ class BayesianClassifier(ClassifierMixin, BaseEstimator):
     """Base of the self-tuning classifiers: a subclass has a constructor and says what it is made of (``_spec``)."""
 
     #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.
-    _rules: Any = None
+    _rules: ClassVar[Any] = None
 
     @abstractmethod
     def _spec(self, data: TrainingData) -> ModelSpec:
@@ -159,7 +159,7 @@ class BayesianClassifier(ClassifierMixin, BaseEstimator):
         with attributes.progress(self) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or data.n_outputs == 1:
-                models = (fit_model(spec, data),)
+                models: tuple[Any, ...] = (fit_model(spec, data),)
             else:
                 models = fit_outputs(lambda part: self._spec(part).watched(callback), data, self.n_jobs)
         fitted._standardizer, fitted._frequencies = standardizer, labelled.frequencies

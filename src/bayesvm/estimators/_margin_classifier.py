@@ -7,7 +7,7 @@ import itertools
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import joblib
 import numpy as np
@@ -118,7 +118,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):
     """Base of the margin classifiers; see :class:`~bayesvm.ExtendedSVC` for arguments, attributes and notes."""
 
     #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.
-    _rules: Any = None
+    _rules: ClassVar[Any] = None
 
     @abstractmethod
     def _dual(self, y: Vector) -> Dual:

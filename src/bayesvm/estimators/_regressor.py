@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,7 +49,7 @@ class BayesianRegressor(RegressorMixin, BaseEstimator):
     """Base of the self-tuning regressors: a subclass has a constructor and says what it is made of (``_spec``)."""
 
     #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.
-    _rules: Any = None
+    _rules: ClassVar[Any] = None
 
     @abstractmethod
     def _spec(self, data: TrainingData) -> ModelSpec:
@@ -96,7 +96,7 @@ class BayesianRegressor(RegressorMixin, BaseEstimator):
         with attributes.progress(self) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or q == 1:
-                models = (fit_model(spec, data),)
+                models: tuple[Any, ...] = (fit_model(spec, data),)
             else:
                 models = fit_outputs(lambda part: self._spec(part).watched(callback), data, self.n_jobs)
         fitted._standardizer, fitted._targets, fitted._single = standardizer, targets, np.ndim(y) == 1

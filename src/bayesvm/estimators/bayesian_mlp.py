@@ -169,7 +169,8 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
 
     def _noise_variance(self) -> Vector:
         """Return the noise variances of the outputs in the units used inside."""
-        return np.array([likelihood.noise_variance for likelihood in self._trained.likelihoods])
+        noise: list[Any] = list(self._trained.likelihoods)
+        return np.array([likelihood.noise_variance for likelihood in noise])
 
     def _shaped(self, columns: Matrix) -> Any:
         return columns[:, 0] if self._single else columns

@@ -179,7 +179,7 @@ class Experiment:
 
 def published(rows: Mapping[str, tuple[float, ...]], runs: int | None = None) -> dict[str, Published]:
     """Return published numbers from (mean, standard deviation) or (mean,) by case."""
-    return {case: Published(*values, runs=runs) for case, values in rows.items()}
+    return {case: Published(*values[:2], runs=runs) for case, values in rows.items()}  # type: ignore[misc]
 
 
 __all__ = ["Case", "Column", "Experiment", "Found", "Numbers", "Published", "Source", "Table", "published"]

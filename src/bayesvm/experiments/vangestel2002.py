@@ -100,7 +100,7 @@ def ripley(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
 
     plane = np.stack(np.meshgrid(*AXES), axis=-1).reshape(-1, 2)
     return {
-        "sigma": float(np.sqrt(2.0) * machine.kernel_.kernel.lengthscale) if sigma is None else sigma,
+        "sigma": float(np.sqrt(2.0) * machine.models_[0].kernel.lengthscale) if sigma is None else sigma,
         "evidence": machine.log_evidence_,
         "gamma": float(machine.gamma_[0]),
         "gamma_eff": float(machine.gamma_eff_[0]),

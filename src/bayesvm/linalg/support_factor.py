@@ -18,7 +18,6 @@ from bayesvm._core.gram import scaled_block
 from bayesvm.linalg.cholesky import Cholesky, cholesky
 from bayesvm.typing import Indices, Matrix, Vector
 
-
 #: The matrix that is factored, in messages.
 B_NAME = "I + W^1/2 K W^1/2 (is the kernel positive definite?)"
 

@@ -39,16 +39,16 @@ class GapBar:
     ) -> None:
         self._bar.close()
 
-    def __call__(self, run: int, tick: WorkingSetProgress, *, done: bool) -> None:
+    def __call__(self, problem: int, tick: WorkingSetProgress, *, done: bool) -> None:
         """Show where a run is."""
         with self._lock:
             gap = max(tick.gap, tick.tol)
-            first = self._first.setdefault(run, max(gap, 2.0 * tick.tol))
+            first = self._first.setdefault(problem, max(gap, 2.0 * tick.tol))
             share = 100.0 if done else 100.0 * math.log(max(first / gap, 1.0)) / math.log(first / tick.tol)
-            share = max(share, self._done.get(run, 0.0))
+            share = max(share, self._done.get(problem, 0.0))
             self._bar.set_postfix_str(f"gap {tick.gap:.2e}, {tick.n_iter} steps, {tick.active} active", refresh=False)
-            self._bar.update(share - self._done.get(run, 0.0))
-            self._done[run] = share
+            self._bar.update(share - self._done.get(problem, 0.0))
+            self._done[problem] = share
 
 
 __all__ = ["GapBar"]
