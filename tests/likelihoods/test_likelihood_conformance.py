@@ -38,6 +38,16 @@ def test_names():
         lib.from_name("Hinge")
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("Hinge", "hinge"), ("raised_cosine", "raised-cosine"), ("Soft Insensitive", "soft-insensitive"), ("gauss", None)],
+)
+def test_a_wrong_name_is_answered_by_the_likely_one(given, meant):
+    with pytest.raises(ValueError, match="no likelihood is called") as caught:
+        lib.from_name(given)
+    assert str(caught.value).endswith("gaussian-noise" if meant is None else f"; did you mean {meant!r}?")
+
+
 @dataclasses.dataclass(frozen=True)
 class Broken(lib.Huber):
     """A Huber loss with one fault, to see that the check notices it."""

@@ -37,7 +37,7 @@ def given_t(likelihood, t):
     return y, y * t if isinstance(likelihood, lib.Classification) else y - t
 
 
-# -- mpmath ---------------------------------------------------------------------------------------------------------------
+# -- mpmath -----------------------------------------------------------------------------------------------------------
 def legendre(order=24):
     """Gauss-Legendre nodes and weights with many digits, by Newton's method on the recursion."""
     nodes = []
@@ -54,7 +54,7 @@ def legendre(order=24):
 
 
 def reference(loss, knots, m, v):
-    """E loss and its derivatives in the mean, E[loss u]/s and E[loss (u^2 - 1)]/v, by panels between knots and scales."""
+    """E loss with its derivatives in the mean, E[loss u]/s and E[loss (u^2 - 1)]/v, by panels between the knots."""
     s = mp.sqrt(v)
     low, high = m - 10 * s, m + 10 * s
     ends = {low, high, *(m + k * s for k in range(-9, 10, 3))}
@@ -94,7 +94,7 @@ def test_mpmath(name, loss, parameters):
         assert np.max(np.abs(part - expected_values) / scale) < 1e-10, (part, expected_values)
 
 
-# -- identities -----------------------------------------------------------------------------------------------------------
+# -- identities -------------------------------------------------------------------------------------------------------
 @every
 def test_each_derivative_is_that_of_the_one_before(likelihood):
     rng = np.random.default_rng(0)
@@ -158,7 +158,7 @@ def test_the_concave_kink_has_negative_expected_curvature():
     assert e.curvature[2] > 0.0
 
 
-# -- weights and refusals -------------------------------------------------------------------------------------------------
+# -- weights and refusals ---------------------------------------------------------------------------------------------
 @every
 def test_weights(likelihood):
     rng = np.random.default_rng(2)

@@ -62,6 +62,13 @@ def test_moments_and_entropy(model):
 
 
 @every_model
+def test_what_a_likelihood_without_closed_forms_would_get(model):
+    far = model.distribution().std() * np.array([0.0, 0.01, 0.3, 1.0, 3.0, 30.0])
+    assert lib.Regression.noise_variance.fget(model) == pytest.approx(model.noise_variance, rel=1e-11)
+    np.testing.assert_allclose(lib.Regression.log_survival(model, far), model.log_survival(far), rtol=1e-12)
+
+
+@every_model
 @settings(max_examples=30, deadline=None)
 @given(q=st.floats(1e-12, 1.0 - 1e-12))
 def test_quantiles_invert_the_distribution_function(model, q):
@@ -123,7 +130,7 @@ def test_gaussian_model_is_scipys():
     assert noise.entropy() == pytest.approx(reference.entropy())
 
 
-# -- convolution with a Gaussian ------------------------------------------------------------------------------------------
+# -- convolution with a Gaussian --------------------------------------------------------------------------------------
 
 
 @every_model
@@ -154,7 +161,7 @@ def test_width_between_its_limits(model):
     np.testing.assert_allclose(np.exp(log_tail(model, width, var)), 0.025, rtol=1e-8)
 
 
-# -- mixture and efficiency -----------------------------------------------------------------------------------------------
+# -- mixture and efficiency -------------------------------------------------------------------------------------------
 
 MIXED = [lib.SoftInsensitive(10.0, 0.1, 0.3), lib.SoftInsensitive(3.0, 0.5, 0.05), lib.Huber(2.0, 0.5)]
 

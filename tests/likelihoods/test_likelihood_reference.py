@@ -1,4 +1,4 @@
-"""Values of mpmath (``likelihood_reference.py``): derivatives at 1e-13, Gaussian integrals at 1e-12, extremes included."""
+"""Values of mpmath (``likelihood_reference.py``): derivatives at 1e-13, Gaussian integrals at 1e-12, with extremes."""
 
 from __future__ import annotations
 

@@ -7,10 +7,10 @@ further terms. Every likelihood of this library depends on its two arguments thr
 * regression: the residual :math:`t = y - f`,
 
 and a subclass gives the mathematics in t: ``traits`` (facts that solvers and inference read), ``knots`` and ``domain``,
-``profile`` (:math:`\ell(t)` with its derivatives), and ``profile_parameters`` if it has parameters. All else is derived:
-the derivatives in f; the Gaussian integrals that prediction, expectation propagation and the variational bound need, by
-quadrature between the knots (:mod:`~bayesvm.likelihoods.tilted`, :mod:`~bayesvm.likelihoods.expectations`, where closed
-forms are registered); the distribution of the noise (:mod:`~bayesvm.likelihoods.noise`).
+``profile`` (:math:`\ell(t)` with its derivatives), and ``profile_parameters`` if it has parameters. All else is
+derived: the derivatives in f; the Gaussian integrals that prediction, expectation propagation and the variational bound
+need, by quadrature between the knots (:mod:`~bayesvm.likelihoods.tilted`, :mod:`~bayesvm.likelihoods.expectations`,
+where closed forms are registered); the distribution of the noise (:mod:`~bayesvm.likelihoods.noise`).
 """
 
 from __future__ import annotations
@@ -126,7 +126,8 @@ class Likelihood(Parameterized, ABC):
 
     def profile_parameters(self, t: Vector) -> Mapping[str, tuple[Vector, Vector, Vector]]:
         """Return the derivatives of (loss, loss', loss'') in the logarithm of each positive parameter, at fixed t."""
-        return {}
+        needed = ", ".join(self.positive)
+        raise NotImplementedError(f"{type(self).__name__}.profile_parameters: expected the derivatives in {needed}")
 
     @abstractmethod
     def argument(self, y: Vector, f: Vector) -> Vector:
@@ -148,7 +149,7 @@ class Likelihood(Parameterized, ABC):
 
     @property
     def margin_loss(self) -> Likelihood:
-        """The convex loss of the support vector machine that belongs to it: itself, unless normalising made it non-convex."""
+        """The convex loss of the support vector machine that belongs to it: itself, unless that is another one."""
         return self
 
     def eased(self, n: int, enough: int) -> Likelihood:
@@ -214,7 +215,7 @@ class Likelihood(Parameterized, ABC):
         return by_variance(integral, lambda t: -plain.profile(t).loss, t.ravel(), var.ravel()).reshape(t.shape)
 
     def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
-        r"""Return :math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` with its derivatives in the mean; v must be positive.
+        r"""Return :math:`\ln \int p(y|f)\, \mathcal N(f; m, v)\, df` with its derivatives in the mean, for positive v.
 
         With sample weights: the normaliser of one of the ``copies``.
         """
@@ -228,10 +229,7 @@ class Likelihood(Parameterized, ABC):
     def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
         r"""Return :math:`\int \ell(y, f)\, \mathcal N(f; m, v)\, df` with its first four derivatives in the mean.
 
-        Raises
-        ------
-        IncompatibleError
-            If the loss is infinite somewhere: so is then its expectation.
+        A loss that is infinite somewhere, so that its expectation is, is refused by an ``IncompatibleError``.
         """
         require_finite(self)
         t, var = self._gaussians(y, mean, var)
@@ -321,9 +319,7 @@ class Regression(Likelihood):
     def profile_parameters(self, t: Vector) -> Mapping[str, tuple[Vector, Vector, Vector]]:
         """Return the derivatives in the logarithm of the one parameter; with several, a subclass gives them."""
         if len(self.positive) != 1:
-            raise NotImplementedError(
-                f"{type(self).__name__}.profile_parameters: needed for {len(self.positive)} parameters"
-            )
+            return super().profile_parameters(t)
         (name,) = self.positive
         p, power = self.profile(t), self.powers[name]
         first, second = p.gradient + t * p.curvature, 2.0 * p.curvature + t * p.third
@@ -333,11 +329,6 @@ class Regression(Likelihood):
     def noise_variance(self) -> float:
         """Variance of the noise, the second moment of the density of the residual."""
         return noise_average(self, lambda t: t * t)
-
-    @property
-    def noise_entropy(self) -> float:
-        """Differential entropy of the noise in nats, the mean of the loss."""
-        return noise_average(self, lambda t: self.profile(t).loss)
 
     def log_survival(self, t: Vector) -> Vector:
         """Return ln P(noise > t) for residuals t >= 0 (elsewhere by symmetry; see :class:`NoiseDistribution`)."""
@@ -365,7 +356,7 @@ class Regression(Likelihood):
 
 @expected_theta.register
 def _(likelihood: Regression, t: Vector, var: Vector) -> Matrix:
-    r"""Return :math:`(1 - E[t\,\ell'])/p` for one parameter, :math:`E[t\,\ell'] = m\,E\ell' + v\,\partial_m^2 E\ell`."""
+    """Return, for one parameter, the expectation of its derivative: that of t loss' is m E' + v E''."""
     if len(likelihood.positive) != 1:
         return expected_theta.dispatch(object)(likelihood, t, var)
     (power,) = likelihood.powers.values()

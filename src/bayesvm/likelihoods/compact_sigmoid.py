@@ -66,12 +66,10 @@ def _(likelihood: CompactSigmoid, t: Vector, var: Vector) -> Tilted:
     cancels where p is flat, so that far points get exactly as little as they should.
     """
     scale = np.sqrt(var)
-    deep = t < -1.0 - DEEP * scale
-    if not np.any(deep):
-        return Tilted(*in_blocks(functools.partial(_inner, likelihood), t, scale))
-    found, shallow = np.empty((3, t.size)), ~deep
-    found[:, shallow] = in_blocks(functools.partial(_inner, likelihood), t[shallow], scale[shallow])
-    found[:, deep] = dataclasses.astuple(tilted_power(likelihood, t[deep], var[deep]))
+    found, deep = np.empty((3, t.size)), t < -1.0 - DEEP * scale
+    found[:, ~deep] = in_blocks(functools.partial(_inner, likelihood), t[~deep], scale[~deep])
+    if np.any(deep):
+        found[:, deep] = dataclasses.astuple(tilted_power(likelihood, t[deep], var[deep]))
     return Tilted(*found)
 
 
@@ -88,8 +86,7 @@ def _inner(likelihood: CompactSigmoid, t: Vector, scale: Vector) -> Matrix:
     """Return the normalisers with their derivatives by fixed nodes on (-1, 1), by moving nodes for narrow Gaussians."""
     p, dp, bend = found = np.empty((3, t.size))
     wide = scale * WIDTHS[-1] >= 1.0
-    if np.any(wide):
-        found[:, wide] = fixed_rule(_at_nodes(likelihood), NODES, t[wide], scale[wide], 1)
+    found[:, wide] = fixed_rule(_at_nodes(likelihood), NODES, t[wide], scale[wide], 1)
     if not np.all(wide):
         functions = functools.partial(_functions, likelihood)
         found[:, ~wide] = moving_rule(functions, RULES[-1], -1.0, 1.0, t[~wide], scale[~wide], 1)

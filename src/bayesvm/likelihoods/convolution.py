@@ -1,10 +1,11 @@
 r"""What is known about a target when the latent value is Gaussian: noise plus :math:`\mathcal N(0, v)`.
 
-The sum :math:`T` of noise and latent error is symmetric and log-concave, but not Gaussian unless the noise is. Its tail,
+The sum :math:`T` of noise and latent error is symmetric and log-concave, but Gaussian only if the noise is. Its tail,
 
 .. math:: P(T > t) = \int \bar F(s)\, \mathcal N(s; t, v)\, ds, \qquad \bar F(s) = P(\text{noise} > s),
 
-is an integral of the kind that :mod:`~bayesvm.likelihoods.quadrature` computes, with the convex loss :math:`-\ln \bar F`.
+is an integral of the kind that :mod:`~bayesvm.likelihoods.quadrature` computes, with the convex loss
+:math:`-\ln \bar F`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from bayesvm.likelihoods.noise import NoiseDistribution, upper_quantile
 from bayesvm.likelihoods.quadrature import log_gaussian_integral
 from bayesvm.typing import Indices, Vector
 
-#: Cuts on the side where the tail nears one, in standard deviations: under a far wider Gaussian it does so within a thin layer.
+#: Cuts on the side where the tail nears one, in standard deviations of the noise: far closer than a wide Gaussian is.
 LAYERS = (2.0, 7.0, 18.0, 40.0)
 
 

@@ -2,7 +2,8 @@ r"""The dual side of a loss: what a working-set solver needs of it.
 
 The mode :math:`\min_f \tfrac12 f^\top K^{-1} f + \sum_i \ell_i(f_i)` has the dual problem
 
-.. math:: \min_a \; \tfrac12 a^\top K a + \sum_i h_i(a_i), \qquad h_i(a) = \max_f \{-a f - \ell_i(f)\} + \text{constant},
+.. math:: \min_a \; \tfrac12 a^\top K a + \sum_i h_i(a_i), \qquad
+          h_i(a) = \max_f \{-a f - \ell_i(f)\} + \text{constant},
 
 whose solution is the vector of coefficients, :math:`f = K a`. All duals of this library have the form
 

@@ -56,14 +56,14 @@ class Expected:
         return np.array([self.loss, self.gradient, self.curvature, self.third, self.fourth])
 
     def scaled(self, weight: Vector | float, sign: Vector | float = 1.0) -> Expected:
-        """Return the expectations of ``weight`` times the loss as a function of ``sign`` (+1 or -1) times the argument."""
+        """Return the expectations of ``weight`` times the loss, as functions of ``sign`` (+1 or -1) times t."""
         odd = weight * sign
         return Expected(
             weight * self.loss, odd * self.gradient, weight * self.curvature, odd * self.third, weight * self.fourth
         )
 
     def moved(self, mean: Vector, var: Vector) -> Expected:
-        r"""Return the expectations after small changes of means and variances, by :math:`\partial_v = \tfrac12 \partial_m^2`.
+        r"""Return the expectations after small changes of means and variances.
 
         With changes of the size h, in standard deviations and relative to the variances, the first two are right to the
         order h^3 and the curvature to h^2; the higher derivatives are left as they are.
@@ -83,8 +83,8 @@ def require_finite(likelihood: Likelihood) -> None:
     low, high = likelihood.domain
     if np.isfinite(low) or np.isfinite(high):
         raise IncompatibleError(
-            f"the expected loss of {type(likelihood.plain).__name__} under a Gaussian is infinite: its loss is finite only "
-            f"between {low:g} and {high:g}; use a likelihood that is positive everywhere (logistic, probit, "
+            f"the expected loss of {type(likelihood.plain).__name__} under a Gaussian is infinite: its loss is finite "
+            f"only between {low:g} and {high:g}; use a likelihood that is positive everywhere (logistic, probit, "
             "normalized-hinge), or Laplace's method or expectation propagation"
         )
 
@@ -119,7 +119,7 @@ def expected_theta(likelihood: Likelihood, t: Vector, var: Vector) -> Matrix:
 
 
 def expected_ramp(t: Vector, var: Vector) -> Expected:
-    r"""Return the closed form for the loss :math:`[t]_+`: the mean is :math:`\sqrt v (z \Phi(z) + \phi(z))`, z = m/sqrt v."""
+    r"""Return the closed form for the loss :math:`[t]_+`: the mean is :math:`s (z \Phi(z) + \phi(z))` with z = t/s."""
     scale = np.sqrt(var)
     z = t / scale
     bell, share = density(z), ndtr(z)

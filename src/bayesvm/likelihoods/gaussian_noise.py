@@ -11,9 +11,9 @@ from bayesvm.likelihoods.base import Derivatives, Regression, Traits
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.expectations import Expected, expected
 from bayesvm.likelihoods.normal_tails import log_ndtr
-from bayesvm.likelihoods.tilted import Tilted, log_normalizer, tilted, tilted_theta
+from bayesvm.likelihoods.tilted import Tilted, log_normalizer, tilted
 from bayesvm.parameters import Bounds
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,12 +72,6 @@ def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Vector:
 def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Tilted:
     total = likelihood.variance + var
     return Tilted(log_normalizer(likelihood, t, var), -t / total, -1.0 / total)
-
-
-@tilted_theta.register
-def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Matrix:
-    total = likelihood.variance + var
-    return (0.5 * likelihood.variance / total * (t * t / total - 1.0))[None]
 
 
 @expected.register

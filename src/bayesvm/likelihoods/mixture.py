@@ -2,7 +2,8 @@ r"""The soft insensitive noise as a mixture of Gaussians (Thesis section 2.2.2).
 
 The noise can be drawn in three steps: a standard deviation :math:`\sigma` from a Rayleigh density
 (:func:`rayleigh_density`), a mean t from a density on the zones and the flat top (:func:`mean_density`), and then
-:math:`\delta \sim \mathcal N(t, \sigma^2)`. The Rayleigh mixture of centred Gaussians is the Laplacian density of rate C, hence
+:math:`\delta \sim \mathcal N(t, \sigma^2)`. The Rayleigh mixture of centred Gaussians is the Laplacian density of
+rate C, hence
 
 .. math:: p(\delta) = \int \lambda(t)\, \tfrac C2 e^{-C |\delta - t|}\, dt
 
@@ -46,13 +47,6 @@ def mean_density(t: Vector, likelihood: QuadraticTransition) -> Vector:
 
     The thesis prints neither the exponential nor the right square; beta = 1 is its (2.52). With the factor 1/Z the
     density integrates to one.
-
-    Parameters
-    ----------
-    t : array
-        Where.
-    likelihood : SoftInsensitive or Huber
-        The noise model.
     """
     t = np.abs(np.asarray(t, dtype=float))
     beta, epsilon, C = likelihood.beta, likelihood.epsilon, likelihood.C
@@ -91,14 +85,8 @@ def efficiency(likelihood: Regression, noise: Regression) -> float:
     .. math:: e = \frac{E_q[\ell''(t)]^2}{I\, E_q[\ell'(t)^2]} \in [0, 1].
 
     Appendix A prints :math:`t^2` where the slope of the loss, :math:`(|t| - (1-\beta)\epsilon)^2`, belongs ((A.5),
-    (A.7), (A.8)). Neither C nor the normaliser of the loss matters. Losses with kinks count by the jumps of their slope.
-
-    Parameters
-    ----------
-    likelihood : Regression
-        The loss that estimates.
-    noise : Regression
-        The noise that is there, such as ``GaussianNoise(0.0025)`` or ``Laplace(5.0)``.
+    (A.7), (A.8)). Neither C nor the normaliser of the loss matters. Losses with kinks count by the jumps of their
+    slope.
 
     Examples
     --------

@@ -30,15 +30,17 @@ Curve = Callable[[Vector, Indices], tuple[Vector, Vector]]
 def _tail_nodes(noise: Regression, start: Vector, knots: Sequence[float] = ()) -> tuple[Matrix, Matrix]:
     r"""Return nodes x beyond each start and the weights of :math:`\int_s^\infty e^{\ell(s) - \ell(x)} \varphi(x)\, dx`.
 
-    The interval ends where the loss has grown by about ``DROP``; it is cut where the loss or :math:`\varphi` has knots.
+    The interval ends where the loss has grown by ``DROP`` or more, by less in half of it; it is cut at the knots of the
+    loss and of :math:`\varphi`.
     """
     level, length = noise.profile(start).loss, np.ones_like(start)
-    for _ in range(400):
-        growth = noise.profile(start + length).loss - level
-        factor = np.where(growth < DROP, 2.0, np.where(growth > 4.0 * DROP, 0.5, 1.0))
-        length *= factor
-        if np.all(factor == 1.0):
+    for _ in range(2000):
+        near, far = (noise.profile(start + part * length).loss - level >= DROP for part in (0.5, 1.0))
+        if np.all(far & ~near):
             break
+        length *= np.where(near, 0.5, np.where(far, 1.0, 2.0))
+    else:
+        raise ValueError(f"{noise!r}: expected a loss that grows without bound, the logarithm of a density")
     ends = start[:, None] + length[:, None] * _CUTS
     inner = np.clip(np.array([*noise.knots, *knots]), ends[:, :1], ends[:, -1:])
     ends = np.sort(np.concatenate([ends, inner], axis=1), axis=1)
@@ -66,16 +68,8 @@ def log_survival(noise: Regression, t: Vector) -> Vector:
 def upper_quantile(curve: Curve, log_tail: Vector, start: Vector, *, max_iter: int = 100) -> Vector:
     r"""Return :math:`t \ge 0` with :math:`\ln P(T > t)` equal to ``log_tail``, for symmetric log-concave densities.
 
-    Parameters
-    ----------
-    curve : callable
-        Given points and the numbers of the samples they belong to, returns ln P(T > t) and the log-density.
-    log_tail : array, shape (n,)
-        At most ln 1/2; ``-inf`` gives ``inf``.
-    start : array, shape (n,)
-        First guesses.
-    max_iter : int
-        Largest number of Newton steps.
+    ``curve`` returns ln P(T > t) and the log-density, given points and the numbers of the samples they belong to.
+    ``log_tail`` is at most ln 1/2; ``-inf`` gives ``inf``. ``start`` are first guesses.
     """
     t = np.where(np.isneginf(log_tail), np.inf, np.maximum(start, 0.0))
     t = np.where(log_tail >= -_LOG_2, 0.0, t)
@@ -187,8 +181,8 @@ class NoiseDistribution:
         return float(np.sqrt(self.var()))
 
     def entropy(self) -> float:
-        """Return the differential entropy in nats."""
-        return self.likelihood.noise_entropy
+        """Return the differential entropy in nats, the mean of the loss."""
+        return noise_average(self.likelihood, lambda t: -self.logpdf(t))
 
     def support(self) -> tuple[float, float]:
         """Return the ends of the real line."""

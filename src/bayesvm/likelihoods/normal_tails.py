@@ -54,8 +54,8 @@ def log_exponential_tail(u: Vector, rate: Vector) -> Vector:
 def log_interval(low: Vector, half: Vector) -> Vector:
     r"""Return :math:`\ln \int_a^{a + 2h} \phi(x)\, dx` for an interval whose centre a + h is not negative.
 
-    Around zero by a sum of error functions; in the tail by ``erfcx``; where the density hardly changes over the interval, so
-    that a difference would cancel, by a Gauss-Legendre rule.
+    Around zero by a sum of error functions; in the tail by ``erfcx``; where the density hardly changes over the
+    interval, so that a difference would cancel, by a Gauss-Legendre rule.
     """
     high = low + 2.0 * half
     start = np.maximum(low, 0.0)

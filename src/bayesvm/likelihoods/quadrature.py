@@ -32,12 +32,17 @@ from bayesvm.typing import Indices, Matrix, Vector
 if TYPE_CHECKING:
     from bayesvm.likelihoods.base import Derivatives, Likelihood
 
+#: Maps points of any shape to the values of one or several functions, stacked along a new first axis.
+Functions = Callable[[Vector], Matrix]
+Profile = Callable[[Vector], "Derivatives"]
+Rule = tuple[Vector, Vector]
+
 #: Integrands count down to exp(-DROP) of their maximum (a panel may end where they have fallen to exp(-1.5 DROP)).
 DROP = 34.0
 #: Standard deviations beyond which a Gaussian does not count.
 REACH = float(np.sqrt(2.0 * DROP))
 #: Rules, and the half-widths, in standard deviations, up to which they resolve a Gaussian to 1e-15 of its height.
-RULES = tuple(np.polynomial.legendre.leggauss(count) for count in (24, 40))
+RULES: tuple[Rule, ...] = tuple(np.polynomial.legendre.leggauss(count) for count in (24, 40))
 WIDTHS = (4.5, 8.0)
 NODES, WEIGHTS = RULES[-1]
 #: Distance from an infinite loss that still counts as inside; its third power is a normal number.
@@ -45,10 +50,6 @@ EDGE = 1e-100
 #: Samples treated at once: the nodes of a block stay within the cache.
 BLOCK = 1024
 ROOT_2PI = float(np.sqrt(2.0 * np.pi))
-
-#: Maps points of any shape to the values of one or several functions, stacked along a new first axis.
-Functions = Callable[[Vector], Matrix]
-Profile = Callable[[Vector], "Derivatives"]
 
 
 def in_blocks(function: Callable[..., Matrix], *arrays: Vector) -> Matrix:
@@ -69,9 +70,7 @@ def check_gaussians(mean: Vector, var: Vector) -> None:
         raise ValueError(f"var: expected finite non-negative variances, found {float(var[~good].flat[0])}")
 
 
-def by_variance(
-    integral: Callable[[Vector, Vector], Matrix], value: Callable[[Vector], Matrix], mean: Vector, var: Vector
-) -> Matrix:
+def by_variance(integral: Callable[[Vector, Vector], Matrix], value: Functions, mean: Vector, var: Vector) -> Matrix:
     """Return ``integral(mean, var)`` where the variance is positive and ``value(mean)`` where it is zero."""
     spread = np.flatnonzero(var)
     if spread.size == var.size:
@@ -85,16 +84,9 @@ def by_variance(
 def averages(functions: Functions, ends: Sequence[float], mean: Vector, scale: Vector, moments: int = 0) -> Matrix:
     """Return the Gaussian integrals of functions between the first and the last of ``ends``, one row per function.
 
-    Parameters
-    ----------
-    functions : callable
-        The functions; smooth between neighbours of ``ends``, at which they are not evaluated.
-    ends : sequence of float
-        Increasing and finite.
-    mean, scale : arrays, shape (n,)
-        Means and positive standard deviations of the Gaussians.
-    moments : int
-        With 1 a row follows with the integral of the last function times u = (t - m)/s; with 2 also that times u^2 - 1.
+    The functions are smooth between neighbours of the ``ends``, which increase, and are not evaluated there; ``scale``
+    are standard deviations, positive. With one of the ``moments`` a row follows with the integral of the last function
+    times u = (t - m)/s; with two, another of that times u^2 - 1.
     """
     low, high = mean - REACH * scale, mean + REACH * scale
     fixed: list[tuple[Indices, Vector, Vector]] = []  # samples, nodes, weights
@@ -118,8 +110,7 @@ def averages(functions: Functions, ends: Sequence[float], mean: Vector, scale: V
     start, end = (np.repeat([part[i] for part in moving], [part[0].size for part in moving]) for i in (1, 2))
     width = (np.minimum(end, high[sample]) - np.maximum(start, low[sample])) / scale[sample]
     level = np.minimum(np.searchsorted(WIDTHS, 0.5 * width), len(RULES) - 1)
-    for k, rule in enumerate(RULES):
-        rows = np.flatnonzero(level == k)
+    for rows, rule in ((np.flatnonzero(level == k), rule) for k, rule in enumerate(RULES)):
         if rows.size:
             own = sample[rows]
             sums = moving_rule(functions, rule, start[rows], end[rows], mean[own], scale[own], moments)
@@ -142,23 +133,17 @@ def fixed_rule(values: Matrix, x: Vector, mean: Vector, scale: Vector, moments: 
 
 
 def moving_rule(
-    functions: Functions,
-    rule: tuple[Vector, Vector],
-    start: Vector | float,
-    end: Vector | float,
-    mean: Vector,
-    scale: Vector,
-    moments: int,
+    functions: Functions, rule: Rule, a: Vector | float, b: Vector | float, mean: Vector, scale: Vector, moments: int
 ) -> Matrix:
-    """Return the integrals from ``start`` to ``end`` by nodes on what lies within reach of the means."""
-    low, high = np.maximum((start - mean) / scale, -REACH), np.minimum((end - mean) / scale, REACH)
+    """Return the integrals from a to b by nodes on what lies within reach of the means."""
+    low, high = np.maximum((a - mean) / scale, -REACH), np.minimum((b - mean) / scale, REACH)
     half = 0.5 * (high - low)
     u = half * rule[0][:, None]
     u += low + half
     bell = density(u)
     bell *= half
     bell *= rule[1][:, None]
-    values = functions(_inside(u, mean, scale, np.nextafter(start, np.inf), np.nextafter(end, -np.inf)))
+    values = functions(_inside(u, mean, scale, np.nextafter(a, np.inf), np.nextafter(b, -np.inf)))
     rows = [np.einsum("fij,ij->fj", values, bell)]
     for order in range(moments):
         bell *= u
@@ -177,18 +162,10 @@ def _inside(r: Vector, at: Vector, scale: Vector, low: Vector | float, high: Vec
 # -- densities --------------------------------------------------------------------------------------------------------
 @dataclasses.dataclass(frozen=True)
 class PiecewiseLoss:
-    """A loss that is smooth and convex between its knots, as a function of the distance x from its origin.
+    """A loss that is convex, and smooth at the scale of a rule, between its increasing knots; finite within the domain.
 
-    Attributes
-    ----------
-    profile, loss : callable
-        Map an array of x to the loss with its derivatives, and to the loss alone.
-    knots : sequence of float
-        Increasing points t between which the loss is smooth at the scale of a rule.
-    domain : pair of float
-        Open interval of t on which the loss is finite.
-    origin : float
-        The end of the domain where the loss is infinite, if there is one, so that distances from it are exact.
+    ``profile`` and ``loss`` map an array of x = t - origin to the loss with its derivatives, and to the loss alone. The
+    origin is the end of the domain where the loss is infinite, if there is one, so that distances from it are exact.
     """
 
     profile: Profile

@@ -79,9 +79,8 @@ class SmoothInsensitive(TransitionLoss):
         q, flat = self.beta * k, (1.0 - self.beta) * k
         _, weight, depth = self._zone(q)
         tail = float(np.exp(-q))
-        return flat + 2.0 * q * float(np.sum(weight)) + tail, (
-            flat + 2.0 * q * float(np.sum(weight * (1.0 - depth))) - q * tail
-        )
+        mass, change = 2.0 * q * float(np.sum(weight)), 2.0 * q * float(np.sum(weight * (1.0 - depth)))
+        return flat + mass + tail, flat + change - q * tail
 
     def scaled_moment(self, k: float) -> float:
         """Return M."""
@@ -93,8 +92,8 @@ class SmoothInsensitive(TransitionLoss):
     def scaled_tail(self, p: Vector, k: float) -> Vector:
         r"""Return the rest of the zone by Gauss-Legendre quadrature and the exponential tail.
 
-        The rule covers what matters: beyond p the exponent falls by at least 40 within :math:`40/(2 q S(p))`, and within
-        :math:`(40/q)^{1/4}`.
+        The rule covers what matters: beyond p the exponent falls by at least 40 within :math:`40/(2 q S(p))`, and
+        within :math:`(40/q)^{1/4}`.
         """
         q = self.beta * k
         area = self.area(p)

@@ -1,4 +1,4 @@
-r"""Tilted distributions :math:`\hat p(f) \propto p(y|f)\, \mathcal N(f; m, v)`, for prediction and expectation propagation.
+r"""Tilted distributions :math:`\hat p(f) \propto p(y|f)\, \mathcal N(f; m, v)`: prediction, expectation propagation.
 
 All of it follows from :math:`\ln Z(m) = \ln \int p(y|f)\, \mathcal N(f; m, v)\, df` and its derivatives in the mean,
 

@@ -97,7 +97,7 @@ class TransitionLoss(Regression):
     def eased(self, n: int, enough: int) -> Regression:
         """Return the soft insensitive loss with zones so wide that most samples lie in them.
 
-        Up to ``enough`` samples it is Huber's. Beyond, beta is smaller, so that the number of samples in the zones stays about the same.
+        Up to ``enough`` samples it is Huber's. Beyond, beta is smaller, so that about as many samples lie in the zones.
         """
         from bayesvm.likelihoods.soft_insensitive import SoftInsensitive
 

@@ -13,13 +13,18 @@ import numpy as np
 from bayesvm.likelihoods.base import Derivatives, Likelihood, ThetaDerivatives
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.expectations import Expected
-from bayesvm.likelihoods.tilted import Tilted, tilted_power, tilted_power_theta
+from bayesvm.likelihoods.tilted import Tilted, tilted, tilted_power, tilted_power_theta, tilted_theta
 from bayesvm.typing import Indices, Matrix, Vector
 
 
 def _inner(name: str) -> property:
     """Return an attribute that is that of the inner likelihood."""
     return property(attrgetter(f"likelihood.{name}"), doc=getattr(Likelihood, name).__doc__)
+
+
+def _companion(name: str) -> property:
+    """Return an attribute that is that of the inner likelihood with the same weights."""
+    return property(lambda self: self.around(getattr(self.likelihood, name)), doc=getattr(Likelihood, name).__doc__)
 
 
 def _changed(name: str) -> Callable[..., Any]:
@@ -61,7 +66,7 @@ class Weighted(Likelihood):
     argument, slope = _inner("argument"), _inner("slope")
     theta, bounds, names = _inner("theta"), _inner("bounds"), _inner("names")
     with_theta, fix, free, bounded = _changed("with_theta"), _changed("fix"), _changed("free"), _changed("bounded")
-    eased = _changed("eased")
+    eased, smoothed, margin_loss = _changed("eased"), _companion("smoothed"), _companion("margin_loss")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,9 +76,7 @@ class Weighted(Likelihood):
         if array.ndim != 1:
             raise ValueError(f"Weighted.weights: expected one weight per sample, found shape {array.shape}")
         if not (np.all(np.isfinite(array)) and np.all(array >= 0.0)):
-            raise ValueError(
-                "Weighted.weights: expected finite non-negative weights, found a negative or non-finite one"
-            )
+            raise ValueError("Weighted.weights: expected finite non-negative weights, one is negative or not finite")
         object.__setattr__(self, "weights", tuple(array.tolist()))
 
     def around(self, likelihood: Likelihood) -> Self:
@@ -85,21 +88,11 @@ class Weighted(Likelihood):
         """Return the weights as an array."""
         return np.asarray(self.weights, dtype=float)
 
-    def _check(self, n: int) -> Vector:
+    def checked(self, n: int) -> Vector:
         """Return the weights if there are n of them."""
         if n != self._w.size:
             raise ValueError(f"Weighted: expected {self._w.size} samples, one per weight, found {n}")
         return self._w
-
-    @property
-    def smoothed(self) -> Likelihood:
-        """The inner likelihood's smooth companion with the same weights."""
-        return self.around(self.likelihood.smoothed)
-
-    @property
-    def margin_loss(self) -> Likelihood:
-        """The inner likelihood's convex loss with the same weights."""
-        return self.around(self.likelihood.margin_loss)
 
     @property
     def copies(self) -> Vector:
@@ -113,44 +106,46 @@ class Weighted(Likelihood):
     def dual(self, y: Vector) -> Dual | None:
         """Return the dual of the weighted losses, if the inner likelihood has one."""
         inner = self.likelihood.dual(y)
-        return None if inner is None else inner.weighted(self._check(y.size))
+        return None if inner is None else inner.weighted(self.checked(y.size))
 
     def profile(self, t: Vector) -> Derivatives:
         """Return the weighted loss and its first three derivatives."""
-        w, p = self._check(np.size(t)), self.likelihood.profile(t)
+        w, p = self.checked(np.size(t)), self.likelihood.profile(t)
         return Derivatives(w * np.where(w > 0.0, p.loss, 0.0), w * p.gradient, w * p.curvature, w * p.third)
 
     def profile_theta(self, t: Vector) -> ThetaDerivatives:
         """Return the weighted derivatives in the free parameters' logarithms."""
-        w, p = self._check(np.size(t)), self.likelihood.profile_theta(t)
+        w, p = self.checked(np.size(t)), self.likelihood.profile_theta(t)
         return ThetaDerivatives(w * p.loss, w * p.gradient, w * p.curvature)
-
-    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
-        """Return the normalisers of one copy of each sample: what inference needs, other than a prediction."""
-        found, w = self.likelihood.tilted(y, mean, var), self._check(mean.size)
-        few = np.flatnonzero(w < 1.0)
-        if few.size:
-            one = tilted_power(self.likelihood, self.argument(y, mean)[few], var[few], w[few])
-            parts = one.log_z, self.slope(y)[few] * one.slope, one.bend
-            for target, values in zip((found.log_z, found.slope, found.bend), parts):
-                target[few] = np.where(w[few] > 0.0, values, 0.0)
-        return found
-
-    def tilted_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
-        """Return the derivatives of the same in the free parameters' logarithms."""
-        found, w = self.likelihood.tilted_theta(y, mean, var), self._check(mean.size)
-        few = np.flatnonzero(w < 1.0)
-        if few.size and len(found):
-            found[:, few] = tilted_power_theta(self.likelihood, self.argument(y, mean)[few], var[few], w[few])
-        return found
 
     def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
         """Return the weighted expectations."""
-        return self.likelihood.expected(y, mean, var).scaled(self._check(np.size(mean)))
+        return self.likelihood.expected(y, mean, var).scaled(self.checked(np.size(mean)))
 
     def expected_theta(self, y: Vector, mean: Vector, var: Vector) -> Matrix:
         """Return the weighted derivatives in the free parameters' logarithms."""
-        return self._check(np.size(mean)) * self.likelihood.expected_theta(y, mean, var)
+        return self.checked(np.size(mean)) * self.likelihood.expected_theta(y, mean, var)
+
+
+@tilted.register
+def _(likelihood: Weighted, t: Vector, var: Vector) -> Tilted:
+    """Return the normalisers of one copy of each sample: what inference needs, other than a prediction."""
+    found, w = tilted(likelihood.plain, t, var), likelihood.checked(t.size)
+    few = np.flatnonzero(w < 1.0)
+    if few.size:
+        one = tilted_power(likelihood.plain, t[few], var[few], w[few])
+        for whole, part in zip(vars(found).values(), vars(one).values()):
+            whole[few] = np.where(w[few] > 0.0, part, 0.0)
+    return found
+
+
+@tilted_theta.register
+def _(likelihood: Weighted, t: Vector, var: Vector) -> Matrix:
+    found, w = tilted_theta(likelihood.plain, t, var), likelihood.checked(t.size)
+    few = np.flatnonzero(w < 1.0)
+    if few.size:
+        found[:, few] = tilted_power_theta(likelihood.plain, t[few], var[few], w[few])
+    return found
 
 
 __all__ = ["Weighted"]
