@@ -230,7 +230,7 @@ class BayesianRegressor(RegressorMixin, BaseEstimator):
     def _tails(self, X: Any, y: Any) -> tuple[Matrix, Matrix, Matrix]:
         """Return targets, latent means and variances in the units used inside, after a check of the targets."""
         mean, var = self._latent(X)
-        Y = self._columns(y)
+        Y = target_columns(y)
         check_consistent_length(mean, Y)
         if Y.shape != mean.shape or not np.all(np.isfinite(Y)):
             raise ValueError(
