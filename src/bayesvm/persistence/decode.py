@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.persistence.errors import ModelFileError
 from bayesvm.persistence.migrations import migrated
-from bayesvm.persistence.registry import Registry
+from bayesvm.persistence.registry import REMOVED, Registry, present_name
 from bayesvm.persistence.third_party import FOREIGN
 
 SPECIAL_FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
@@ -92,6 +92,8 @@ class Decoder:
         fields = {str(name): self.decode(value) for name, value in node["fields"].items()}
         if node["class"] in FOREIGN:
             return FOREIGN[node["class"]].build(fields)
+        if present_name(node["class"]) in REMOVED:
+            return fields
         cls = self._class(node)
         fields = migrated(node["class"], fields, self._version)
         if cls is Inputs:

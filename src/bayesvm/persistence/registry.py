@@ -23,10 +23,35 @@ from sklearn.base import BaseEstimator
 from bayesvm.kernels.inputs import Inputs
 
 #: Packages whose classes may be stored.
-LAYERS = ("kernels", "likelihoods", "linalg", "solvers", "inference", "hyper", "estimators", "tables", "distributed")
+LAYERS = (
+    "kernels",
+    "likelihoods",
+    "linalg",
+    "solvers",
+    "inference",
+    "hyper",
+    "models",
+    "estimators",
+    "tables",
+    "distributed",
+)
 
 #: Old name -> present name.
-RENAMED: Mapping[str, str] = {}
+RENAMED: Mapping[str, str] = {
+    "distributed.BayesianSVC": "distributed.DistributedSVC",
+    "distributed.BayesianSVR": "distributed.DistributedSVR",
+    "distributed.Ensemble": "distributed.CommitteeModel",
+    "distributed.Rule": "distributed.CommitteeRule",
+    "estimators.Calibration": "models.Calibration",
+    "estimators.Candidate": "models.Candidate",
+    "estimators.ScaleCalibration": "models.ScaleCalibration",
+    "estimators.Standardizer": "models.Standardizer",
+    "estimators.TargetScale": "models.TargetScale",
+    "hyper.ClimbStatus": "hyper.SearchStatus",
+}
+
+#: Classes that are no more: they are read as mappings of their fields, for the migration of what holds them.
+REMOVED = frozenset({"distributed.Shape", "distributed.SummedEvidence"})
 
 
 @functools.cache
@@ -91,4 +116,4 @@ class Registry:
         return self._classes.get(name if ":" in name else present_name(name))
 
 
-__all__ = ["LAYERS", "RENAMED", "Registry", "own_classes", "present_name", "storable"]
+__all__ = ["LAYERS", "REMOVED", "RENAMED", "Registry", "own_classes", "present_name", "storable"]
