@@ -18,13 +18,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayesvm import GPRegressor
-from bayesvm.distributed import BayesianSVC, BayesianSVR
+from bayesvm.distributed import DistributedSVC, DistributedSVR
 from bayesvm.distributed.blocks import Block
 from bayesvm.distributed.engine import local_cluster
 from bayesvm.distributed.held_out import make_member
-from bayesvm.distributed.objective import BlockModel, evaluate_block
+from bayesvm.distributed.objective import BlockEvidence, evaluate_block
 from bayesvm.distributed.warm_starts import LocalLatents
-from bayesvm.inference import PREDICTIVE_EP, Laplace
+from bayesvm.inference import Laplace
+from bayesvm.inference.names import PREDICTIVE_EP
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Trigonometric
@@ -77,22 +78,22 @@ def one(n: int, n_workers: int, *, predict: bool = True) -> list[Any]:
     with local_cluster(n_workers) as client:
         X, y = rows(n)
         began = time.perf_counter()
-        machine = BayesianSVC(block_size=1000, random_state=0, client=client).fit(X, y)
+        model = DistributedSVC(block_size=1000, random_state=0, client=client).fit(X, y)
         seconds = time.perf_counter() - began
-        last = machine.history_[-1]
+        last = model.history_[-1]
         figures = [
             n,
             n_workers,
             seconds,
             max(client.run(peak).values()),
-            machine.n_iter_,
+            model.n_iter_,
             last.evaluations,
             last.seconds,
         ]
         if predict:
             began = time.perf_counter()
-            error, nll = quality(machine.predict_log_proba(Xt), yt)
-            figures += [error, nll, time.perf_counter() - began, float(machine.temper_[0])]
+            error, nll = quality(model.predict_log_proba(Xt), yt)
+            figures += [error, nll, time.perf_counter() - began, float(model.temper_[0])]
     print(figures, flush=True)
     return figures
 
@@ -161,9 +162,9 @@ def california() -> None:
     with local_cluster(2) as client:
         for partition in ("random", "clustered"):
             began = time.perf_counter()
-            machine = BayesianSVR(ard=True, partition=partition, random_state=0, client=client).fit(X[train], y[train])
+            model = DistributedSVR(ard=True, partition=partition, random_state=0, client=client).fit(X[train], y[train])
             seconds = time.perf_counter() - began
-            record(f"distributed, {partition}", seconds, machine.predict(X[test]), *machine.predict_interval(X[test]))
+            record(f"distributed, {partition}", seconds, model.predict(X[test]), *model.predict_interval(X[test]))
     began = time.perf_counter()
     process = GPRegressor(ard=True, n_starts=1, evidence_tol=0.1).fit(X[few], y[few])
     seconds = time.perf_counter() - began
@@ -183,16 +184,16 @@ def blocks() -> None:
     """Processor time per block by its size: one evaluation, one member (Laplace, EP), predicting 1000 rows."""
     found = []
     kernel, theta = Gaussian() + Constant(), np.array([0.54, 1.53, 4.15])
-    model = BlockModel(kernel.bind(D), Trigonometric(), Laplace(), 0)
-    kernel = model.kernel.with_theta(theta)
+    evidence = BlockEvidence(kernel.bind(D), Trigonometric(), Laplace(), 0)
+    kernel = evidence.kernel.with_theta(theta)
     Xt = draw(1000, 1)[0] / 1.6
     for size in (250, 500, 1000, 2000):
         X, y = draw(size, 0)
         block = Block(0, X / 1.6, y[:, None], None)
         steps: list[Any] = [
-            lambda b=block: evaluate_block(b, model, theta, "e", None, LocalLatents()),
-            lambda b=block: make_member(b, [(model, theta)], None, 20, 0),
-            lambda b=block: make_member(b, [(model, theta)], PREDICTIVE_EP, 20, 0),
+            lambda b=block: evaluate_block(b, evidence, theta, "e", None, LocalLatents()),
+            lambda b=block: make_member(b, [(evidence, theta)], None, 20, 0),
+            lambda b=block: make_member(b, [(evidence, theta)], PREDICTIVE_EP, 20, 0),
         ]
         member = steps[2]()[0]
         steps.append(lambda m=member: m.latent(0, kernel, Inputs(Xt)))

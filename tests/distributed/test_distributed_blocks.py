@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesvm.distributed.blocks import Plan, deal, make_blocks
-from bayesvm.distributed.column_stats import Moments, columns
+from bayesvm.distributed.column_stats import Moments
 from bayesvm.distributed.engine import Threads
-from bayesvm.distributed.targets import given_weights
-from bayesvm.models.scaling import Standardizer, weighted_moments
+from bayesvm.distributed.row_maps import TargetMap
+from bayesvm.models.scaling import Standardizer, TargetScale, weighted_moments
 
 
 def plan(d, block_size, clustered=False, seed=0):
-    return Plan(block_size, clustered, seed, Standardizer.identity(d), columns, given_weights)
+    return Plan(block_size, clustered, seed, Standardizer.identity(d), TargetMap(TargetScale.identity(1)))
 
 
 def blocks_of(parts, sizes, own):
@@ -88,9 +88,9 @@ def test_moments_of_parts_merge_to_those_of_the_whole(a, b, weighted):
 def test_parts_with_bad_values_are_named(client):
     import dask.array as da
 
-    from bayesvm.distributed import BayesianSVR
+    from bayesvm.distributed import DistributedSVR
 
     X = np.ones((30, 2))
     X[25] = np.nan
     with pytest.raises(ValueError, match="part 2 of the data: expected finite inputs"):
-        BayesianSVR(client=client).fit(da.from_array(X, chunks=(10, 2)), da.from_array(np.arange(30.0), chunks=10))
+        DistributedSVR(client=client).fit(da.from_array(X, chunks=(10, 2)), da.from_array(np.arange(30.0), chunks=10))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bayesvm
-from bayesvm.distributed import BayesianSVC, BayesianSVR
+from bayesvm.distributed import DistributedSVC, DistributedSVR
 
 pytest.importorskip("dask", reason="dask and distributed are not installed")
 
@@ -29,11 +29,11 @@ X, LABELS, TARGETS = data()
 
 
 def svc(**options):
-    return BayesianSVC(**{"n_starts": 1, "random_state": 0, "block_size": 30, "posterior": "laplace", **options})
+    return DistributedSVC(**{"n_starts": 1, "random_state": 0, "block_size": 30, "posterior": "laplace", **options})
 
 
 def svr(**options):
-    return BayesianSVR(**{"n_starts": 1, "random_state": 0, "block_size": 30, "likelihood": "huber", **options})
+    return DistributedSVR(**{"n_starts": 1, "random_state": 0, "block_size": 30, "likelihood": "huber", **options})
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_every_evaluation_is_reported(client, caplog):
 INTERRUPTED = """
 import os
 import numpy as np
-from bayesvm.distributed import BayesianSVC
+from bayesvm.distributed import DistributedSVC
 from bayesvm.distributed import checkpoint
 
 append = checkpoint.Log.append
@@ -141,7 +141,7 @@ checkpoint.Log.append = dying
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 3))
 y = np.where(X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.4 * rng.normal(size=120) > 0.0, 1, 0)
-BayesianSVC(n_starts=1, block_size=12, posterior="laplace", checkpoint="log.jsonl").fit(X, y)
+DistributedSVC(n_starts=1, block_size=12, posterior="laplace", checkpoint="log.jsonl").fit(X, y)
 """
 
 
@@ -155,9 +155,9 @@ def test_a_killed_client_resumes_from_its_checkpoint(client, tmp_path):
     with open(log, "a") as out:
         out.write('{"what": "cut sho')
     options = {"n_starts": 1, "block_size": 12, "posterior": "laplace"}
-    resumed = BayesianSVC(**options, client=client).fit(X, LABELS, resume=log)
-    assert resumed._seed == seed
-    whole = BayesianSVC(**options, checkpoint=tmp_path / "other.jsonl")
+    resumed = DistributedSVC(**options, client=client).fit(X, LABELS, resume=log)
+    assert resumed.models_[0].objective.context.seed == seed
+    whole = DistributedSVC(**options, checkpoint=tmp_path / "other.jsonl")
     header, _, _ = log.read_text().partition("\n")
     (tmp_path / "empty.jsonl").write_text(header + "\n")  # the same blocks, nothing known
     whole.fit(X, LABELS, resume=tmp_path / "empty.jsonl")
@@ -166,9 +166,9 @@ def test_a_killed_client_resumes_from_its_checkpoint(client, tmp_path):
     np.testing.assert_allclose(resumed.predict_proba(X), whole.predict_proba(X), atol=1e-6)
     assert len(log.read_text().splitlines()) >= 1 + whole.n_iter_
     with pytest.raises(ValueError, match="the checkpoint is of another fit"):
-        BayesianSVC(**{**options, "block_size": 13}).fit(X, LABELS, resume=log)
+        DistributedSVC(**{**options, "block_size": 13}).fit(X, LABELS, resume=log)
     with pytest.raises(ValueError, match="expected a checkpoint"):
-        BayesianSVC(**options).fit(X, LABELS, resume=script)
+        DistributedSVC(**options).fit(X, LABELS, resume=script)
 
 
 # -- independent work ---------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 import bayesvm
 import bayesvm.exceptions
-from bayesvm.distributed import BayesianSVC, BayesianSVR, load, save
-from bayesvm.distributed.objective import BlockModel
+from bayesvm.distributed import DistributedSVC, DistributedSVR, load, save
+from bayesvm.distributed.objective import BlockEvidence
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.testing import five_point
 
@@ -27,17 +27,17 @@ QUICK = {"n_starts": 1, "random_state": 0}
 
 
 def svc(**options):
-    return BayesianSVC(**{**QUICK, "block_size": 30, "posterior": "laplace", **options})
+    return DistributedSVC(**{**QUICK, "block_size": 30, "posterior": "laplace", **options})
 
 
 def svr(**options):
-    return BayesianSVR(**{**QUICK, "block_size": 30, "likelihood": "huber", **options})
+    return DistributedSVR(**{**QUICK, "block_size": 30, "likelihood": "huber", **options})
 
 
 # -- one block ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("options", [{}, {"ard": True}, {"class_weight": "balanced"}], ids=["plain", "ard", "balanced"])
 def test_one_block_is_the_plain_classifier(options):
-    ours = BayesianSVC(n_starts=2, **options).fit(X, LABELS)
+    ours = DistributedSVC(n_starts=2, **options).fit(X, LABELS)
     plain = bayesvm.BayesianSVC(n_starts=2, **options).fit(X, LABELS)
     assert ours.n_blocks_ == 1
     assert ours.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-8)
@@ -48,7 +48,7 @@ def test_one_block_is_the_plain_classifier(options):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_one_block_is_the_plain_regressor(weighted):
     weights = np.random.default_rng(1).uniform(0.0, 2.0, len(X)) if weighted else None
-    ours = BayesianSVR(n_starts=1).fit(X, TARGETS, weights)
+    ours = DistributedSVR(n_starts=1).fit(X, TARGETS, weights)
     plain = bayesvm.BayesianSVR(n_starts=1).fit(X, TARGETS, weights)
     assert ours.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-8)
     for a, b in zip(ours.predict(X, return_std=True), plain.predict(X, return_std=True)):
@@ -58,19 +58,19 @@ def test_one_block_is_the_plain_regressor(weighted):
 
 def test_one_block_with_several_classes_and_outputs():
     y = np.digitize(TARGETS, [-1.0, 1.0])
-    ours, plain = BayesianSVC(n_starts=1).fit(X, y), bayesvm.BayesianSVC(n_starts=1).fit(X, y)
+    ours, plain = DistributedSVC(n_starts=1).fit(X, y), bayesvm.BayesianSVC(n_starts=1).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), plain.predict_proba(X), atol=1e-8)
     Y = np.column_stack([TARGETS, X[:, 2]])
     for share in (True, False):
         options = {"likelihood": "huber", "n_starts": 1, "share_hyperparameters": share}
-        ours, plain = BayesianSVR(**options).fit(X, Y), bayesvm.BayesianSVR(**options).fit(X, Y)
+        ours, plain = DistributedSVR(**options).fit(X, Y), bayesvm.BayesianSVR(**options).fit(X, Y)
         np.testing.assert_allclose(ours.predict(X), plain.predict(X), atol=1e-7)
 
 
 # -- many blocks --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("make", [svc, svr])
 def test_the_gradient_of_the_summed_evidence(make):
-    machine = make(ard=True, max_iter=6, likelihood="raised-cosine" if make is svc else "huber")
+    machine = make(ard=True, max_evaluations=6, likelihood="raised-cosine" if make is svc else "huber")
     with pytest.warns(bayesvm.exceptions.ConvergenceWarning):
         machine.fit(X, LABELS if make is svc else TARGETS)
     assert machine.n_blocks_ == 4
@@ -83,8 +83,8 @@ def test_the_gradient_of_the_summed_evidence(make):
 def test_the_sum_is_that_of_the_blocks():
     machine = svc().fit(X, LABELS)
     theta = machine.models_[0].theta
-    blocks = [handle.result() for handle in machine.models_[0].objective.X.handles]
-    total = sum(machine.models_[0].objective._block_model().objective(block).evaluate(theta).value for block in blocks)
+    blocks = [handle.result() for handle in machine.models_[0].objective.blocks.handles]
+    total = sum(machine.models_[0].objective.block_evidence.objective(block).evaluate(theta).value for block in blocks)
     assert machine.log_evidence_ == pytest.approx(total, rel=1e-9)
 
 
@@ -131,14 +131,14 @@ def test_threads_change_nothing():
 
 
 def test_a_failing_block_is_named(monkeypatch):
-    whole = BlockModel.objective
+    whole = BlockEvidence.objective
 
     def broken(self, block):
         if block.number == 2:
             raise NotPositiveDefiniteError("its matrix has no factor")
         return whole(self, block)
 
-    monkeypatch.setattr(BlockModel, "objective", broken)
+    monkeypatch.setattr(BlockEvidence, "objective", broken)
     with pytest.raises(NotPositiveDefiniteError, match="1 of 4 blocks could not be evaluated: block 2: its matrix"):
         svr().fit(X, TARGETS)
     with pytest.raises(NotPositiveDefiniteError, match="block 2"):
@@ -199,9 +199,9 @@ def test_nothing_of_dask_is_imported_without_need(tmp_path):
 
 
 # -- scikit-learn -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("cls", [BayesianSVC, BayesianSVR])
+@pytest.mark.parametrize("cls", [DistributedSVC, DistributedSVR])
 def test_scikit_learn_takes_them(cls):
     from sklearn.utils.estimator_checks import check_estimator
 
-    options = {"posterior": "laplace"} if cls is BayesianSVC else {"likelihood": "huber"}
-    check_estimator(cls(n_starts=1, tol=0.3, **options), on_skip=None)
+    options = {"posterior": "laplace"} if cls is DistributedSVC else {"likelihood": "huber"}
+    check_estimator(cls(n_starts=1, evidence_tol=0.3, **options), on_skip=None)

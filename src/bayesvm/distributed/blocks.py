@@ -1,24 +1,24 @@
 r"""Blocks of rows: what one worker treats at a time, and how rows are dealt to them.
 
-*Random* blocks are samples of the whole data; *clustered* ones hold neighbours. Parts of the source are taken together in
-families of at most ``FAMILY``, spread over the source so that an order in it does no harm; each part is cut at random into
-pieces, a *group* of about ``GROUP`` blocks is made of one piece of each part of a family, and its rows are dealt to the blocks:
-by a permutation, or by halving the group again and again at the median along its principal direction. No task holds more
-than a group's rows.
+*Random* blocks are samples of the whole data; *clustered* ones hold neighbours. Parts of the source are taken together
+in families of at most ``FAMILY``, spread over the source so that an order in it does no harm; each part is cut at
+random into pieces, a *group* of about ``GROUP`` blocks is made of one piece of each part of a family, and its rows are
+dealt to the blocks: by a permutation, or by halving the group again and again at the median along its principal
+direction. No task holds more than a group's rows.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from bayesvm.distributed.engine import Engine
+from bayesvm.distributed.row_maps import RowMap
 from bayesvm.distributed.source import Rows
-from bayesvm.estimators._standardize import Standardizer
+from bayesvm.models.scaling import Standardizer
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Blocks whose rows are dealt together, and parts whose pieces meet in a group.
@@ -30,7 +30,7 @@ POWER_STEPS = 8
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Rows of one block: standardised inputs, targets as machines take them (one column each), weights (None: all one)."""
+    """Rows of one block: standardised inputs, targets (one column per output), weights (None: all one)."""
 
     number: int
     X: Matrix
@@ -60,12 +60,17 @@ class Blocks:
     n_features: int
 
     def __len__(self) -> int:
-        """Return the rows of the largest block: the size of a machine."""
+        """Return the number of blocks."""
+        return len(self.handles)
+
+    @property
+    def largest(self) -> int:
+        """Rows of the largest block."""
         return max(self.sizes)
 
     def spread(self, k: int) -> Blocks:
-        """Return k of more than k blocks, spread over all, and by an odd step, so that as a rule all workers have some."""
-        step = (len(self.handles) - 1) // (k - 1)
+        """Return k of more than k blocks, spread over all by an odd step, so that as a rule all workers have some."""
+        step = (len(self) - 1) // (k - 1)
         chosen = [i * (step - (step % 2 == 0)) for i in range(k)]
         return dataclasses.replace(
             self,
@@ -89,27 +94,24 @@ class Plan:
         Of everything that is drawn; a checkpoint keeps it.
     standardizer : Standardizer
         Map of the inputs.
-    targets : callable
-        Map of targets, as the source has them, to one column per machine.
-    row_weights : callable
-        Map of targets and weights, as the source has them, to weights (None: all one).
+    rows : RowMap
+        Map of targets and weights.
     """
 
     block_size: int
     clustered: bool
     seed: int
     standardizer: Standardizer
-    targets: Callable[[Any], Matrix]
-    row_weights: Callable[[Any, Any], Vector | None]
+    rows: RowMap
 
     def prepared(self, rows: Rows) -> Rows:
         """Return the rows of positive weight, standardised."""
         X, y, weights = rows
-        weights = self.row_weights(y, weights)
+        weights = self.rows.weights(y, weights)
         if weights is not None:
             used = weights > 0.0
             X, y, weights = X[used], y[used], weights[used]
-        return self.standardizer.inputs(X).X, self.targets(y), weights
+        return self.standardizer.inputs(X).X, self.rows.targets(y), weights
 
     def sizes(self, n: int) -> tuple[int, ...]:
         """Return the sizes of the blocks of n rows: as equal as possible."""
@@ -139,6 +141,7 @@ def make_blocks(engine: Engine, parts: Sequence[Any], part_sizes: Sequence[int],
 
 
 def _piece_size(n: int, n_groups: int, g: int) -> int:
+    """Return the size of piece g of n rows, as :func:`numpy.array_split` has it."""
     return n // n_groups + (g < n % n_groups)
 
 
@@ -148,8 +151,7 @@ def _cut(rows: Rows, plan: Plan, n_groups: int, number: int) -> list[Rows]:
     if n_groups == 1:
         return [(X, Y, weights)]
     order = np.random.default_rng([plan.seed, 0, number]).permutation(len(X))
-    ends = np.cumsum([0, *(_piece_size(len(X), n_groups, g) for g in range(n_groups))])
-    picks = [np.sort(order[a:b]) for a, b in itertools.pairwise(ends)]
+    picks = [np.sort(piece) for piece in np.array_split(order, n_groups)]
     return [(X[p], Y[p], None if weights is None else weights[p]) for p in picks]
 
 

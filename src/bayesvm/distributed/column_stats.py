@@ -1,7 +1,7 @@
 """One pass over the data: how many rows, their moments, their classes; checks that every value is finite.
 
-The moments of parts are merged by the update of Chan, Golub and LeVeque; one part alone gives the very numbers that the
-plain estimators compute.
+The moments of parts are merged by the update of Chan, Golub and LeVeque; one part alone gives the very numbers that
+the plain estimators compute.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from bayesvm.distributed.source import Rows
-from bayesvm.estimators._standardize import Standardizer, weighted_moments
-from bayesvm.estimators._targets import TargetScale
+from bayesvm.estimators._regressor import target_columns
+from bayesvm.models.scaling import Standardizer, TargetScale, weighted_moments
 from bayesvm.typing import Matrix, Vector
 
 
@@ -87,7 +87,7 @@ def survey(rows: Rows, number: int, row_weights: Callable[[Any, Any], Vector | N
     w = None if weights is None else weights[used]
     targets = None
     if not labels:
-        targets = _side_by_side([_about_first(column[:, None], w) for column in columns(y)[used].T])
+        targets = _side_by_side([_about_first(column[:, None], w) for column in target_columns(y)[used].T])
     return Summary((len(X[used]),), Moments.of(X[used], w), targets)
 
 
@@ -102,29 +102,21 @@ def _side_by_side(parts: Sequence[Moments]) -> Moments:
     return Moments(parts[0].total, *own)
 
 
-def count_labels(rows: Rows, number: int) -> dict[Any, tuple[float, float]]:
-    """Return the number of rows per label, and their summed weights."""
+def count_labels(rows: Rows, number: int) -> dict[Any, Vector]:
+    """Return, per label, the number of rows and the sum of their weights."""
     _, y, weights = checked(rows, number, labels=True)
     values, codes = np.unique(y, return_inverse=True)
     w = np.ones(len(y)) if weights is None else weights
-    plain, heavy = np.bincount(codes, minlength=values.size), np.bincount(codes, w, minlength=values.size)
-    return {v: (float(a), float(b)) for v, a, b in zip(values.tolist(), plain, heavy)}
+    return dict(zip(values.tolist(), np.column_stack([np.bincount(codes), np.bincount(codes, w)]), strict=True))
 
 
-def merged_counts(counts: Sequence[dict[Any, tuple[float, float]]]) -> dict[Any, tuple[float, float]]:
+def merged_counts(counts: Sequence[dict[Any, Vector]]) -> dict[Any, Vector]:
     """Return the counts of all parts."""
-    total: dict[Any, tuple[float, float]] = {}
+    total: dict[Any, Vector] = {}
     for part in counts:
-        for label, (plain, heavy) in part.items():
-            a, b = total.get(label, (0.0, 0.0))
-            total[label] = (a + plain, b + heavy)
+        for label, own in part.items():
+            total[label] = total.get(label, 0.0) + own
     return total
-
-
-def columns(y: Any) -> Matrix:
-    """Return targets as a matrix of floats, one column per output."""
-    Y = np.asarray(y, dtype=np.float64)
-    return Y.reshape(len(Y), -1)
 
 
 def checked(rows: Rows, number: int, labels: bool) -> Rows:
@@ -158,4 +150,4 @@ def merged(summaries: Sequence[Summary]) -> Summary:
     return first
 
 
-__all__ = ["Moments", "Summary", "checked", "columns", "count_labels", "merged", "merged_counts", "survey"]
+__all__ = ["Moments", "Summary", "checked", "count_labels", "merged", "merged_counts", "survey"]

@@ -1,4 +1,4 @@
-"""Calibrating a committee on rows that are predicted without themselves: the temper, and the corrections of the plain estimators."""
+"""Calibrating a committee on rows that are predicted without themselves: its temper, then its predictions."""
 
 from __future__ import annotations
 
@@ -9,65 +9,76 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit
 
-from bayesvm.distributed.committee import Rule
+from bayesvm.distributed.committee import CommitteeRule
 from bayesvm.distributed.held_out import Predicted
-from bayesvm.estimators._calibration import Calibration, ScaleCalibration, calibrate_odds, calibrate_scale
-from bayesvm.likelihoods import Classification, Regression
+from bayesvm.likelihoods import Classification, Likelihood, Regression
+from bayesvm.models.calibration import Calibration, ScaleCalibration, calibrate_odds, calibrate_scale
 
 #: Accuracy of the logarithm of the temper.
 ACCURACY = 0.02
 
 
-def temper_odds(
-    rule: Rule, likelihood: Classification, rows: Predicted, *, calibrate: str | None, tuned: int
-) -> tuple[Rule, Calibration, float]:
-    """Return the rule with its temper, the correction of the log odds, and the log likelihood of the rows.
+#: The rule with its temper, the correction of the predictions, and the log likelihood of the rows with both.
+Calibrated = tuple[CommitteeRule, Calibration | ScaleCalibration, float]
+
+
+def calibrate(
+    rule: CommitteeRule, likelihood: Likelihood, rows: Predicted, *, how: str | None, tuned: int
+) -> Calibrated:
+    """Set the temper and the correction of one output.
 
     Parameters
     ----------
-    rule : Rule
-        How the committee decides.
-    likelihood : Classification
-        Of one label.
+    rule : CommitteeRule
+        How predictions are combined.
+    likelihood : Likelihood
+        Of one label or target, without weights.
     rows : Predicted
         Rows predicted without themselves.
-    calibrate : {"auto", "loo", None}
-        Correction of the log odds: weighted by its probability, in full, or none.
+    how : {"auto", "loo", None}
+        Correction of the predictions: weighted by its probability, in full, or none.
     tuned : int
         Number of hyperparameters that were tuned on the same rows.
     """
+    if isinstance(likelihood, Classification):
+        return _calibrate_labels(rule, likelihood, rows, how, tuned)
+    assert isinstance(likelihood, Regression)
+    return _calibrate_targets(rule, likelihood, rows, how, tuned)
 
-    def outcome(trial: Rule) -> tuple[Calibration, float]:
+
+def _calibrate_labels(
+    rule: CommitteeRule, likelihood: Classification, rows: Predicted, how: str | None, tuned: int
+) -> Calibrated:
+    """Every temper is judged with the correction of the log odds that suits it."""
+
+    def outcome(trial: CommitteeRule) -> tuple[Calibration, float]:
         odds = likelihood.log_odds(*trial.combine(rows.sums, rows.prior))
         correction = Calibration()
-        if calibrate is not None:
-            correction = calibrate_odds(odds, rows.y, rows.weights, tuned=tuned, cautious=calibrate == "auto")
+        if how is not None:
+            correction = calibrate_odds(odds, rows.y, rows.weights, tuned=tuned, cautious=how == "auto")
         return correction, float(rows.weights @ log_expit(rows.y * correction.apply(odds)))
 
     best = _best(rule, lambda trial: outcome(trial)[1])
     return best, *outcome(best)
 
 
-def temper_scale(
-    rule: Rule, noise: Regression, rows: Predicted, *, calibrate: str | None, tuned: int
-) -> tuple[Rule, ScaleCalibration, float]:
-    """Return the rule with its temper, the correction of the predictive scale, and the log likelihood of the rows.
+def _calibrate_targets(
+    rule: CommitteeRule, noise: Regression, rows: Predicted, how: str | None, tuned: int
+) -> Calibrated:
+    """The temper is set first, then the correction of the predictive scale."""
 
-    The parameters are those of :func:`temper_odds`, with the noise model in place of the likelihood.
-    """
-
-    def plain(trial: Rule) -> float:
+    def plain(trial: CommitteeRule) -> float:
         return float(rows.weights @ noise.log_predictive(rows.y, *trial.combine(rows.sums, rows.prior)))
 
     best = _best(rule, plain)
     loo = (rows.y, *best.combine(rows.sums, rows.prior))
     scale = ScaleCalibration()
-    if calibrate is not None:
-        scale = calibrate_scale(noise, *loo, rows.weights, tuned=tuned, cautious=calibrate == "auto")
+    if how is not None:
+        scale = calibrate_scale(noise, *loo, rows.weights, tuned=tuned, cautious=how == "auto")
     return best, scale, float(rows.weights @ scale.log_density(noise, *loo))
 
 
-def _best(rule: Rule, value: Callable[[Rule], float]) -> Rule:
+def _best(rule: CommitteeRule, value: Callable[[CommitteeRule], float]) -> CommitteeRule:
     """Return the rule with the temper of the highest value."""
     if not rule.tempered:
         return rule
@@ -81,4 +92,4 @@ def _best(rule: Rule, value: Callable[[Rule], float]) -> Rule:
     return dataclasses.replace(rule, temper=float(np.exp(found.x)))
 
 
-__all__ = ["temper_odds", "temper_scale"]
+__all__ = ["calibrate"]

@@ -1,17 +1,18 @@
-"""Predictions as Dask arrays: nothing is computed until asked for, and no chunk of rows meets more than one group of members at a time."""
+"""Predictions as Dask arrays: nothing is computed until asked for, and one group of members at a time meets a chunk."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from bayesvm.distributed.engine import FAN_IN
+from bayesvm.distributed.engine import in_tree
 from bayesvm.distributed.members import KnownSums, add_sums, group_sums
-from bayesvm.distributed.source import is_dask
+from bayesvm.distributed.model import with_members
+from bayesvm.distributed.source import is_dask, row_chunks
+from bayesvm.estimators._attributes import twin
 from bayesvm.typing import Matrix
 
 
@@ -30,25 +31,23 @@ def lazily(method: Callable[..., Any]) -> Callable[..., Any]:
 def predicted(estimator: Any, method: Callable[..., Any], X: Any, args: Sequence[Any]) -> Any:
     """Return what the method says about the rows of a Dask collection, as one or several Dask arrays."""
     import dask.array as da
-    from dask import delayed
+    from dask.delayed import delayed
 
     light = bare(estimator)
     frame = hasattr(X, "columns")
     X = X if frame else X.rechunk({1: -1})
-    chunks = list(X.to_delayed()) if frame else list(X.to_delayed().ravel())
+    chunks = row_chunks(X)
     lengths = [np.nan] * len(chunks) if frame else list(X.chunks[0])
-    groups = [delayed(group, traverse=False) for group in estimator._machines[0].members.groups()]
-    columns = list(X.columns) if frame else None
-    example = _example(light, method, estimator.n_features_in_, columns, args)
+    groups = [delayed(group, traverse=False) for group in estimator.models_[0].members.groups()]
+    kernels = [(k, model.kernel) for model in light.models_ for k in model.columns]
+    example = _example(light, method, len(kernels), list(X.columns) if frame else None, args)
     single = not isinstance(example, tuple)
     shapes = (example,) if single else example
     pieces: list[list[Any]] = [[] for _ in shapes]
-    for chunk, n in zip(chunks, lengths):
+    for chunk, n in zip(chunks, lengths, strict=True):
         rows = delayed(_standardised)(light, chunk)
-        sums = [
-            _tree([delayed(group_sums)(group, k, machine.kernel, rows) for group in groups])
-            for k, machine in enumerate(light._machines)
-        ]
+        parts = [[delayed(group_sums)(group, k, kernel, rows) for group in groups] for k, kernel in kernels]
+        sums = [in_tree(delayed(add_sums), own) for own in parts]
         result = delayed(_finish)(light, method, chunk, sums, list(args))
         for i, shape in enumerate(shapes):
             part = result if single else result[i]
@@ -59,17 +58,10 @@ def predicted(estimator: Any, method: Callable[..., Any], X: Any, args: Sequence
 
 def bare(estimator: Any) -> Any:
     """Return a copy of a fitted estimator without members, client and blocks: what a task needs of it."""
-    light = _twin(estimator)
+    light = twin(estimator)
     light.client = None
-    light._machines = [machine.bare() for machine in estimator._machines]
+    light.models_ = tuple(model.bare() for model in estimator.models_)
     return light
-
-
-def _twin(estimator: Any) -> Any:
-    """Return a shallow copy (by ``copy``, members would be fetched: that is what a pickle needs)."""
-    twin = object.__new__(type(estimator))
-    vars(twin).update(vars(estimator))
-    return twin
 
 
 def _standardised(light: Any, chunk: Any) -> Matrix:
@@ -78,29 +70,19 @@ def _standardised(light: Any, chunk: Any) -> Matrix:
 
 def _finish(light: Any, method: Callable[..., Any], chunk: Any, sums: Sequence[Matrix], args: Sequence[Any]) -> Any:
     """Return what the method says about a chunk whose sums over the committee are known."""
-    own = _twin(light)
-    own._machines = [
-        dataclasses.replace(machine, members=KnownSums(machine.rule.size, tuple(sums))) for machine in light._machines
-    ]
+    own = twin(light)
+    own.models_ = with_members(light.models_, KnownSums(tuple(sums)))
     return method(own, chunk, *args)
 
 
-def _example(light: Any, method: Callable[..., Any], d: int, columns: Any, args: Sequence[Any]) -> Any:
+def _example(light: Any, method: Callable[..., Any], n_outputs: int, columns: Any, args: Sequence[Any]) -> Any:
     """Return a result for one row, for shapes and types."""
-    row: Any = np.zeros((1, d))
+    row: Any = np.zeros((1, light.n_features_in_))
     if columns is not None:
         import pandas as pd
 
         row = pd.DataFrame(row, columns=columns)
-    return _finish(light, method, row, [np.zeros((3, 1))] * len(light._machines), args)
-
-
-def _tree(parts: list[Any]) -> Any:
-    from dask import delayed
-
-    while len(parts) > 1:
-        parts = [delayed(add_sums)(parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
-    return parts[0]
+    return _finish(light, method, row, [np.zeros((3, 1))] * n_outputs, args)
 
 
 __all__ = ["bare", "lazily", "predicted"]

@@ -1,7 +1,7 @@
 """Where tasks run: in threads of this process, or on the workers of a Dask cluster.
 
-Both engines take a function with arguments, some of which may be *handles* of earlier tasks (also inside lists), and return a
-handle. Data stay where they were computed until they are gathered.
+Both engines take a function with arguments, some of which may be *handles* of earlier tasks (also inside lists), and
+return a handle. Data stay where they were computed until they are gathered.
 """
 
 from __future__ import annotations
@@ -21,22 +21,27 @@ from bayesvm.distributed.warm_starts import LatentStore, LocalLatents, WorkerLat
 
 #: How many results one summing task takes.
 FAN_IN = 16
-#: Environment of workers: matrices of a block are taken from memory that the process keeps. Dask's own setting returns it to
-#: the system after every use, and getting it back costs as much time as the work.
+#: Environment of workers: matrices of a block are taken from memory that the process keeps. Dask's own setting returns
+#: it to the system after every use, and getting it back costs as much time as the work.
 ENVIRONMENT = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
+
+
+def in_tree(add: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
+    """Return the sum of parts, added up in a fixed order, ``FAN_IN`` at a time."""
+    while len(parts) > 1:
+        parts = [add(parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
+    return parts[0]
 
 
 class Engine(ABC):
     """Runs tasks and keeps their results."""
 
-    #: Whether results live on other machines or in other processes, and should stay there.
-    remote: bool = False
-
     @abstractmethod
     def submit(self, function: Callable[..., Any], *args: Any, name: str, home: int | None = None) -> Any:
         """Start a task as soon as the handles among its arguments are there; return its handle.
 
-        Tasks with the same ``home`` run on the same worker as long as it lives; consecutive homes are on different workers.
+        Tasks with the same ``home`` run on the same worker as long as it lives; consecutive homes are on different
+        workers.
         """
 
     @abstractmethod
@@ -49,18 +54,15 @@ class Engine(ABC):
 
     @abstractmethod
     def report(self, event: dict[str, Any]) -> None:
-        """Tell the outside world about an evaluation."""
+        """Tell the scheduler, where there is one, about an evaluation."""
 
     def put(self, value: Any, name: str) -> Any:
         """Return a handle of a value that is here."""
         return self.submit(_same, value, name=name)
 
     def tree(self, add: Callable[[Sequence[Any]], Any], handles: Sequence[Any], name: str) -> Any:
-        """Return the handle of the sum of results, added up in a fixed order, ``FAN_IN`` at a time."""
-        level = list(handles)
-        while len(level) > 1:
-            level = [self.submit(add, level[i : i + FAN_IN], name=name) for i in range(0, len(level), FAN_IN)]
-        return level[0]
+        """Return the handle of the sum of results; see :func:`in_tree`."""
+        return in_tree(lambda group: self.submit(add, group, name=name), handles)
 
 
 class Threads(Engine):
@@ -81,9 +83,9 @@ class Threads(Engine):
         Once the engine is closed, a task runs before this method returns.
         """
         if self._pool is not None:
-            return self._pool.submit(_run, function, args)
+            return self._pool.submit(_called, function, args)
         done: Future[Any] = Future()
-        done.set_result(_run(function, args))
+        done.set_result(_called(function, args))
         return done
 
     def gather(self, handles: Sequence[Any]) -> list[Any]:
@@ -95,7 +97,7 @@ class Threads(Engine):
         return LocalLatents()
 
     def report(self, event: dict[str, Any]) -> None:
-        """Do nothing: there is no outside world."""
+        """Do nothing: there is no scheduler."""
 
     def close(self) -> None:
         """Let the threads end."""
@@ -112,8 +114,6 @@ class Cluster(Engine):
     client : distributed.Client
         Connected to the scheduler.
     """
-
-    remote = True
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -146,8 +146,8 @@ def open_engine(client: Any, n_jobs: int | None) -> Iterator[Engine]:
     Parameters
     ----------
     client : distributed.Client, int or None
-        A client; a number of workers for a cluster on this machine; or None: the current client if there is one, otherwise
-        threads.
+        A client; a number of workers for a cluster on this machine; or None: the current client if there is one,
+        otherwise threads.
     n_jobs : int or None
         Number of threads.
     """
@@ -199,7 +199,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _run(function: Callable[..., Any], args: Sequence[Any]) -> Any:
+def _called(function: Callable[..., Any], args: Sequence[Any]) -> Any:
     return function(*(_resolved(arg) for arg in args))
 
 
@@ -211,4 +211,4 @@ def _resolved(value: Any) -> Any:
     return value
 
 
-__all__ = ["ENVIRONMENT", "FAN_IN", "Cluster", "Engine", "Threads", "current_client", "local_cluster", "open_engine"]
+__all__ = ["ENVIRONMENT", "Cluster", "Engine", "Threads", "current_client", "in_tree", "local_cluster", "open_engine"]

@@ -1,8 +1,8 @@
-"""Members of the committee: machines of one block each, in a form that is as small as the block's data.
+"""Members of the committee: the posteriors of one block each, in a form that is as small as the block's data.
 
-A member keeps its support rows with their coefficients and curvatures; the factor of the posterior, quadratic in the support, is
-computed when it predicts. Members are kept in *groups*, which predict one after the other, so that no more than one factor is in
-memory at a time.
+A member keeps its support rows with their coefficients and curvatures; the factor of a posterior, quadratic in the
+support, is computed when it predicts. Members are kept in *groups*, which predict one after the other, so that no more
+than one factor is in memory at a time.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from bayesvm.distributed.committee import member_sums
 from bayesvm.distributed.engine import Cluster, Engine
+from bayesvm.exceptions import IncompatibleError
 from bayesvm.inference import Posterior
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
@@ -30,7 +31,7 @@ CHUNK = 4096
 
 @dataclasses.dataclass(frozen=True)
 class Expert:
-    """Posterior of one machine of a member.
+    """Posterior of one output, given the rows of one block.
 
     Attributes
     ----------
@@ -44,6 +45,19 @@ class Expert:
     alpha: Vector
     curvature: Vector
 
+    @classmethod
+    def of(cls, posterior: Posterior, used: Indices, n: int) -> Expert:
+        """Return the expert of a posterior of n rows, of which the member keeps those in ``used``."""
+        factor = posterior.factor
+        if not isinstance(factor, SupportFactor | SignedFactor):
+            raise IncompatibleError(
+                "inference: expected a method whose posterior has one curvature per row, such as 'laplace' or 'ep', "
+                f"found one with a {type(factor).__name__}"
+            )
+        curvature = np.zeros(n)
+        curvature[factor.support] = factor.curvature
+        return cls(np.searchsorted(used, posterior.support), posterior.alpha, curvature[posterior.support])
+
     def posterior(self, kernel: Kernel, X: Inputs) -> Posterior:
         """Return the posterior, with its factor."""
         make = SignedFactor if np.any(self.curvature < 0.0) else SupportFactor
@@ -52,16 +66,16 @@ class Expert:
 
 @dataclasses.dataclass(frozen=True)
 class Member:
-    """All machines of one block.
+    """The posteriors of all outputs, given the rows of one block.
 
     Attributes
     ----------
     number : int
         Of the block.
     X : array
-        The rows that at least one machine needs, standardised.
+        The rows that at least one posterior needs, standardised.
     experts : tuple of Expert
-        One per machine.
+        One per output.
     """
 
     number: int
@@ -69,7 +83,7 @@ class Member:
     experts: tuple[Expert, ...]
 
     def latent(self, k: int, kernel: Kernel, X: Inputs) -> tuple[Vector, Vector]:
-        """Return mean and variance of machine k at the rows of X (standardised)."""
+        """Return mean and variance of output k at the rows of X (standardised)."""
         expert = self.experts[k]
         support = Inputs(self.X[expert.rows])
         posterior = expert.posterior(kernel, support)
@@ -78,12 +92,12 @@ class Member:
 
 
 def group_sums(members: Sequence[Member], k: int, kernel: Kernel, X: Matrix) -> Matrix:
-    """Return the sums of a group for machine k, shape (3, n)."""
+    """Return the sums of a group for output k, shape (3, n)."""
     inputs = Inputs(X)
     prior = kernel.diag(inputs)
     total = np.zeros((3, len(X)))
     for member in members:
-        total += member_sums(*_proper(*member.latent(k, kernel, inputs), prior), prior)
+        total += member_sums(*member.latent(k, kernel, inputs), prior)
     return total
 
 
@@ -95,21 +109,8 @@ def add_sums(parts: Sequence[Matrix]) -> Matrix:
     return total
 
 
-def _proper(mean: Vector, var: Vector, prior: Vector) -> tuple[Vector, Vector]:
-    """Return the moments with a variance above rounding."""
-    return mean, np.maximum(var, 1e-12 * prior)
-
-
 class Members(ABC):
     """Where the members are."""
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """Return how many there are."""
-
-    @abstractmethod
-    def sums(self, k: int, kernel: Kernel, X: Matrix) -> Matrix:
-        """Return the sums over all members at the rows of X, shape (3, n)."""
 
     @abstractmethod
     def groups(self) -> Sequence[Any]:
@@ -119,19 +120,24 @@ class Members(ABC):
     def stream(self) -> Iterator[Member]:
         """Yield the members one by one."""
 
+    def local(self) -> LocalMembers:
+        """Return the members in memory."""
+        return LocalMembers(tuple(self.stream()))
+
+    def sums(self, k: int, kernel: Kernel, X: Matrix) -> Matrix:
+        """Return the sums over all members for output k at the rows of X, shape (3, n)."""
+        total = np.zeros((3, len(X)))
+        for member in self.stream():
+            for start in range(0, len(X), CHUNK):
+                total[:, start : start + CHUNK] += group_sums((member,), k, kernel, X[start : start + CHUNK])
+        return total
+
 
 @dataclasses.dataclass(frozen=True)
 class LocalMembers(Members):
     """In memory."""
 
     members: tuple[Member, ...]
-
-    def __len__(self) -> int:
-        return len(self.members)
-
-    def sums(self, k: int, kernel: Kernel, X: Matrix) -> Matrix:
-        """Return the sums, member by member."""
-        return _streamed(self.stream(), k, kernel, X)
 
     def groups(self) -> Sequence[Any]:
         """Return tuples of members."""
@@ -141,25 +147,24 @@ class LocalMembers(Members):
         """Yield the members."""
         return iter(self.members)
 
+    def local(self) -> LocalMembers:
+        """Return the same members."""
+        return self
+
 
 class RemoteMembers(Members):
     """On the workers of a cluster.
 
     Parameters
     ----------
-    engine : Cluster
+    engine : Engine
         Where they are.
     handles : sequence
         Handles of groups (tuples of members).
-    size : int
-        Number of members.
     """
 
-    def __init__(self, engine: Cluster, handles: Sequence[Any], size: int) -> None:
-        self._engine, self._handles, self._size = engine, tuple(handles), size
-
-    def __len__(self) -> int:
-        return self._size
+    def __init__(self, engine: Engine, handles: Sequence[Any]) -> None:
+        self._engine, self._handles = engine, tuple(handles)
 
     def sums(self, k: int, kernel: Kernel, X: Matrix) -> Matrix:
         """Return the sums; rows travel to the members, sums travel back."""
@@ -198,16 +203,9 @@ class StoredMembers(Members):
     directory: str
     size: int
 
-    def __len__(self) -> int:
-        return self.size
-
     def file(self, number: int) -> Path:
         """Return the file of a member."""
         return Path(self.directory) / f"member-{number:07d}.npz"
-
-    def sums(self, k: int, kernel: Kernel, X: Matrix) -> Matrix:
-        """Return the sums, one member in memory at a time."""
-        return _streamed(self.stream(), k, kernel, X)
 
     def groups(self) -> Sequence[Any]:
         """Return ranges of files."""
@@ -237,35 +235,14 @@ class StoredGroup(Sequence[Member]):
 
 
 @dataclasses.dataclass(frozen=True)
-class KnownSums(Members):
-    """Sums that were computed elsewhere for the rows in question, one matrix per machine; for the last step of a Dask graph."""
+class KnownSums:
+    """Sums over members for the rows in question, computed before, one matrix per output: the last step of a graph."""
 
-    size: int
     known: tuple[Matrix, ...]
-
-    def __len__(self) -> int:
-        return self.size
 
     def sums(self, k: int, kernel: Kernel, X: Matrix) -> Matrix:
         """Return what is known."""
         return self.known[k]
-
-    def groups(self) -> Sequence[Any]:
-        """Return nothing: there are no members here."""
-        return ()
-
-    def stream(self) -> Iterator[Member]:
-        """Yield nothing."""
-        return iter(())
-
-
-def _streamed(members: Iterator[Member], k: int, kernel: Kernel, X: Matrix) -> Matrix:
-    """Sum over members, each group of them in the order and grouping that a cluster would use."""
-    total = np.zeros((3, len(X)))
-    for member in members:
-        for start in range(0, len(X), CHUNK):
-            total[:, start : start + CHUNK] += group_sums((member,), k, kernel, X[start : start + CHUNK])
-    return total
 
 
 def write_member(file: Path, member: Member) -> None:
@@ -274,7 +251,7 @@ def write_member(file: Path, member: Member) -> None:
     for k, expert in enumerate(member.experts):
         arrays |= {f"rows{k}": expert.rows, f"alpha{k}": expert.alpha, f"curvature{k}": expert.curvature}
     with open(file, "wb") as out:
-        np.savez(out, **arrays)
+        np.savez(out, **arrays)  # type: ignore[arg-type]
 
 
 def read_member(file: Path) -> Member:
@@ -285,24 +262,10 @@ def read_member(file: Path) -> Member:
         return Member(int(arrays["number"]), arrays["X"], experts)
 
 
-def collected(engine: Engine, handles: Sequence[Any], size: int) -> Members:
+def kept_members(engine: Engine, handles: Sequence[Any]) -> Members:
     """Return the members of groups where they are best kept: on a cluster that goes on, or here."""
-    if isinstance(engine, Cluster):
-        return RemoteMembers(engine, handles, size)
-    return LocalMembers(tuple(member for group in engine.gather(handles) for member in group))
+    remote = RemoteMembers(engine, handles)
+    return remote if isinstance(engine, Cluster) else remote.local()
 
 
-__all__ = [
-    "Expert",
-    "KnownSums",
-    "LocalMembers",
-    "Member",
-    "Members",
-    "RemoteMembers",
-    "StoredMembers",
-    "add_sums",
-    "collected",
-    "group_sums",
-    "read_member",
-    "write_member",
-]
+__all__ = ["Expert", "KnownSums", "Member", "Members", "StoredMembers", "add_sums", "group_sums", "kept_members"]

@@ -1,17 +1,17 @@
 """How a distributed fit shows where it is: evidence, gradient norm, seconds per evaluation, blocks done.
 
-Every evaluation is logged (logger ``bayesvm.distributed``, level INFO); with ``verbose=1`` a bar on the terminal counts blocks
-(silent where standard error is no terminal). On a cluster Dask's dashboard shows the tasks under the names
-``bayesvm-evidence``, ``bayesvm-sum`` and so on, and the scheduler keeps one event per evaluation under the topic ``bayesvm``
-(``client.get_events("bayesvm")``).
+Every evaluation is logged (logger ``bayesvm.distributed``, level INFO); with ``verbose=1`` a bar on the terminal counts
+blocks (silent where standard error is no terminal). On a cluster Dask's dashboard shows the tasks under the names
+``bayesvm-evidence``, ``bayesvm-sum`` and so on, and the scheduler keeps one event per evaluation under the topic
+``bayesvm`` (``client.get_events("bayesvm")``).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from bayesvm.typing import Vector
 logger = logging.getLogger("bayesvm.distributed")
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """Display of a fit; use it in a ``with`` statement.
 
     Parameters
@@ -41,12 +41,7 @@ class Progress:
                 raise ImportError("a progress bar (verbose=1) needs tqdm: pip install 'bayesvm[progress]'") from None
             self._bar = tqdm(desc=title, unit=" blocks", disable=None, leave=False)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.close()
 
@@ -54,10 +49,7 @@ class Progress:
         """Count the blocks of an evaluation as they are done."""
         if self._bar is not None:
             for handle in handles:
-                handle.add_done_callback(self._done)
-
-    def _done(self, handle: Any) -> None:
-        self._bar.update()
+                handle.add_done_callback(lambda _: self._bar.update())
 
     def evaluated(self, value: float, gradient: Vector, seconds: float, blocks: int) -> None:
         """Report an evaluation."""

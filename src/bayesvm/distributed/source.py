@@ -76,39 +76,35 @@ def _read(file: str, inputs: Sequence[str], target: str, weight: str | None) -> 
 
 def dask(engine: Engine, X: Any, y: Any, sample_weight: Any) -> Source:
     """Return one part per chunk of rows of a Dask array, or per partition of a Dask dataframe."""
-    columns = None
-    if hasattr(X, "columns"):
-        columns = tuple(str(name) for name in X.columns)
-        pieces = [list(X.to_delayed())]
-        pieces += [_aligned_frame(v, len(pieces[0]), what) for v, what in ((y, "y"), (sample_weight, "sample_weight"))]
-    else:
-        X = X.rechunk({1: -1})
-        pieces = [list(X.to_delayed().ravel())]
-        pieces += [_aligned_array(v, X, what) for v, what in ((y, "y"), (sample_weight, "sample_weight"))]
+    frame = hasattr(X, "columns")
+    X = X if frame else X.rechunk({1: -1})
+    inputs, aligned = row_chunks(X), _aligned_frame if frame else _aligned_array
+    pieces = [inputs] + [
+        [None] * len(inputs) if v is None else aligned(v, X, what)
+        for v, what in ((y, "y"), (sample_weight, "sample_weight"))
+    ]
     parts = [_part(engine, rows) for rows in zip(*pieces, strict=True)]
-    return Source(tuple(parts), columns)
+    return Source(tuple(parts), tuple(str(name) for name in X.columns) if frame else None)
 
 
-def _aligned_frame(v: Any, n_parts: int, what: str) -> list[Any]:
-    if v is None:
-        return [None] * n_parts
+def row_chunks(v: Any) -> list[Any]:
+    """Return the chunks of rows of a Dask array with one chunk of columns, or the partitions of a Dask frame."""
+    chunks = v.to_delayed()
+    return chunks if isinstance(chunks, list) else list(chunks.ravel())
+
+
+def _aligned_frame(v: Any, X: Any, what: str) -> list[Any]:
     if not is_dask(v):
         raise ValueError(f"{what}: expected a Dask series or frame with the partitions of X, found {type(v).__name__}")
-    parts = (
-        list(v.to_delayed())
-        if hasattr(v, "npartitions") and not hasattr(v, "rechunk")
-        else list(v.to_delayed().ravel())
-    )
+    parts, n_parts = row_chunks(v), len(row_chunks(X))
     if len(parts) != n_parts:
         raise ValueError(f"{what}: expected {n_parts} partitions, as many as X has, found {len(parts)}")
     return parts
 
 
 def _aligned_array(v: Any, X: Any, what: str) -> list[Any]:
-    if v is None:
-        return [None] * X.numblocks[0]
     if is_dask(v) and not hasattr(v, "rechunk"):
-        return _aligned_frame(v, X.numblocks[0], what)
+        return _aligned_frame(v, X, what)
     if not is_dask(v):
         import dask.array as da
 
@@ -119,11 +115,11 @@ def _aligned_array(v: Any, X: Any, what: str) -> list[Any]:
         v = v.rechunk({0: X.chunks[0]})
     if v.ndim == 2:
         v = v.rechunk({1: -1})
-    return list(v.to_delayed().ravel())
+    return row_chunks(v)
 
 
 def _part(engine: Engine, rows: Sequence[Any]) -> Any:
-    from dask import delayed
+    from dask.delayed import delayed
 
     whole = delayed(_rows)(*rows)
     if isinstance(engine, Cluster):
@@ -143,4 +139,4 @@ def _plain(v: Any) -> Any:
     return None if v is None else np.asarray(v)
 
 
-__all__ = ["Rows", "Source", "is_dask", "is_directory", "open_source"]
+__all__ = ["Rows", "Source", "is_dask", "is_directory", "open_source", "row_chunks"]

@@ -5,13 +5,12 @@
 ``member-*.npz``       one member each: its support rows, coefficients and curvatures, plain arrays
 =====================  ===============================================================================================
 
-The estimator that is loaded needs neither Dask nor a cluster, and holds one member in memory at a time. Models of moderate size may as well
-be saved to one file with :func:`bayesvm.save`.
+The estimator that is loaded needs neither Dask nor a cluster, and holds one member in memory at a time. Models of
+moderate size may as well be saved to one file with :func:`bayesvm.save`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesvm import persistence
 from bayesvm.distributed.dask_predict import bare
 from bayesvm.distributed.members import StoredMembers, write_member
+from bayesvm.distributed.model import with_members
 from bayesvm.persistence.errors import ModelFileError
 
 MODEL = "model.bvm"
@@ -32,10 +32,11 @@ def save(estimator: Any, directory: str | os.PathLike[str], *, classes: Iterable
 
     Parameters
     ----------
-    estimator : distributed.BayesianSVC or distributed.BayesianSVR
+    estimator : DistributedSVC or DistributedSVR
         Fitted.
     directory : path
-        Made if it does not exist; it must not hold a model. The model can be loaded once ``model.bvm``, which is written last, is there.
+        Made if it does not exist; it must not hold a model. The model can be loaded once ``model.bvm``, which is
+        written last, is there.
     classes : iterable of type
         As in :func:`bayesvm.save`.
     """
@@ -44,11 +45,11 @@ def save(estimator: Any, directory: str | os.PathLike[str], *, classes: Iterable
     if (where / MODEL).exists():
         raise ModelFileError(f"save: {where} holds a model already")
     where.mkdir(parents=True, exist_ok=True)
-    members = estimator._machines[0].members
-    stored = StoredMembers(str(where), len(members))
-    for number, member in enumerate(members.stream()):
+    first = estimator.models_[0]
+    stored = StoredMembers(str(where), first.rules[0].size)
+    for number, member in enumerate(first.members.stream()):
         write_member(stored.file(number), member)
-    persistence.save(bare(estimator), where / MODEL, info={"members": len(members)}, classes=classes)
+    persistence.save(bare(estimator), where / MODEL, info={"members": stored.size}, classes=classes)
 
 
 def load(directory: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> Any:
@@ -69,13 +70,13 @@ def load(directory: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> 
     if not (where / MODEL).exists():
         raise ModelFileError(f"load: expected {MODEL} in {where}, found none")
     estimator = persistence.load(where / MODEL, classes=classes)
-    members = StoredMembers(str(where), estimator._machines[0].rule.size)
-    missing = [i for i in range(len(members)) if not members.file(i).exists()]
+    members = StoredMembers(str(where), estimator.models_[0].rules[0].size)
+    missing = [i for i in range(members.size) if not members.file(i).exists()]
     if missing:
         raise ModelFileError(
-            f"load: {len(missing)} of {len(members)} members are missing, {members.file(missing[0]).name} first"
+            f"load: {len(missing)} of {members.size} members are missing, {members.file(missing[0]).name} first"
         )
-    estimator._machines = [dataclasses.replace(machine, members=members) for machine in estimator._machines]
+    estimator.models_ = with_members(estimator.models_, members)
     return estimator
 
 

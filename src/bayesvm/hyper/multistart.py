@@ -191,7 +191,8 @@ class Maximizer:
                             states[state.index] = run_round(objective, state, self, best)
                     else:
                         moved = _in_threads(objective, active, self, best)
-                        for state in moved:
+                        for state in moved:  # what another process saw comes back with the state
+                            best.offer(state.index, state.point, state.evaluations)
                             states[state.index] = state
                     states[:] = pruned(states, active, self.tol)
         except KeyboardInterrupt:
@@ -255,13 +256,19 @@ class StartState:
 
 
 class Best:
-    """Best point seen by any start; ties go to the earlier start, so that the order of threads does not matter."""
+    """Best point seen by any start; ties go to the earlier start, so that the order of threads does not matter.
+
+    Copies that travel to another process are independent.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.point: Point | None = None
         self.start = -1
         self._by_start: dict[int, tuple[Point, int]] = {}
+
+    def __reduce__(self) -> tuple[type[Best], tuple[()]]:
+        return Best, ()
 
     def offer(self, start: int, point: Point, evaluations: int) -> float:
         """Take note of a point, with how many the start has evaluated so far, and return the best value."""

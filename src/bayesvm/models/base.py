@@ -9,6 +9,7 @@ the rest.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
@@ -61,6 +62,10 @@ class TrainingData:
     spread: float = 1.0
     scale: Vector = dataclasses.field(default_factory=lambda: np.ones(1))
     standardizer: Standardizer | None = None
+
+    def __sizeof__(self) -> int:
+        """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
+        return object.__sizeof__(self) + sys.getsizeof(self.X) + sys.getsizeof(self.y)
 
     @property
     def n_rows(self) -> int:

@@ -65,10 +65,14 @@ def fit_outputs(
     make_spec: Callable[[TrainingData], ModelSpec], data: TrainingData, n_jobs: int | None
 ) -> tuple[FittedModel, ...]:
     """Fit one model per output, each with hyperparameters of its own, several at the same time."""
-    parts = [data.output(k) for k in range(data.n_outputs)]
-    specs = [_one_job(make_spec(part)) for part in parts]
+    specs = [_one_job(make_spec(data.output(k))) for k in range(data.n_outputs)]
     pool = joblib.Parallel(n_jobs=n_jobs, prefer="threads")
-    return tuple(pool(joblib.delayed(fit_model)(spec, part) for spec, part in zip(specs, parts, strict=True)))
+    return tuple(pool(joblib.delayed(_fit_output)(spec, data, k) for k, spec in enumerate(specs)))
+
+
+def _fit_output(spec: ModelSpec, data: TrainingData, k: int) -> FittedModel:
+    """Fit one output; the data are the same object for all of them, so that a cluster receives them once."""
+    return fit_model(spec, data.output(k))
 
 
 def _one_job(spec: ModelSpec) -> ModelSpec:

@@ -14,7 +14,7 @@ from bayesvm.kernels.inputs import Inputs
 from bayesvm.persistence.container import VERSION
 from bayesvm.persistence.errors import ModelFileError
 from bayesvm.persistence.migrations import migrated
-from bayesvm.persistence.registry import FORGOTTEN, Registry, present_name
+from bayesvm.persistence.registry import REMOVED, Registry, present_name
 from bayesvm.persistence.third_party import FOREIGN
 
 SPECIAL_FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
@@ -93,8 +93,8 @@ class Decoder:
         fields = {str(name): self.decode(value) for name, value in node["fields"].items()}
         if node["class"] in FOREIGN:
             return FOREIGN[node["class"]].build(fields)
-        if self._version < VERSION and present_name(str(node["class"])) in FORGOTTEN:
-            return None
+        if self._version < VERSION and present_name(str(node["class"])) in REMOVED:
+            return fields
         cls = self._class(node)
         fields = migrated(node["class"], fields, self._version)
         if cls is Inputs:

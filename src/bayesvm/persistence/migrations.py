@@ -1,9 +1,8 @@
 """How files of older releases are read: changes of stored fields, class by class.
 
 When a class of the library changes its fields in a way that a default cannot cover, the version of the format is
-raised in
-:mod:`bayesvm.persistence.container` and a function is added here that turns the fields of the older version into
-those of the next. The corpus of the tests holds files of every version.
+raised in :mod:`bayesvm.persistence.container` and a function is added here that turns the fields of the older version
+into those of the next. The corpus of the tests holds files of every version.
 """
 
 from __future__ import annotations

@@ -38,6 +38,10 @@ LAYERS = (
 
 #: Old name -> present name.
 RENAMED: Mapping[str, str] = {
+    "distributed.BayesianSVC": "distributed.DistributedSVC",
+    "distributed.BayesianSVR": "distributed.DistributedSVR",
+    "distributed.Ensemble": "distributed.CommitteeModel",
+    "distributed.Rule": "distributed.CommitteeRule",
     "estimators.Approximation": "models.Approximation",
     "estimators.Calibration": "models.Calibration",
     "estimators.Candidate": "models.Candidate",
@@ -68,8 +72,8 @@ RENAMED: Mapping[str, str] = {
     "inference.State": "inference.RVMState",
 }
 
-#: Classes of older releases that nothing needs any more: where a file has such an object, None is read.
-FORGOTTEN = frozenset({"estimators.Nodes"})
+#: Classes that are no more: they are read as mappings of their fields, for the migration of what holds them.
+REMOVED = frozenset({"distributed.Shape", "distributed.SummedEvidence", "estimators.Nodes"})
 
 
 @functools.cache
@@ -134,4 +138,4 @@ class Registry:
         return self._classes.get(name if ":" in name else present_name(name))
 
 
-__all__ = ["FORGOTTEN", "LAYERS", "RENAMED", "Registry", "own_classes", "present_name", "storable"]
+__all__ = ["LAYERS", "REMOVED", "RENAMED", "Registry", "own_classes", "present_name", "storable"]

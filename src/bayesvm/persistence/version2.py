@@ -50,6 +50,7 @@ DROPPED = (
     "_draws",
     "_distance",
     "_spread",
+    "_weight",
     "_log_prior",
     "_log_empirical",
     "multimodal_",
@@ -73,6 +74,18 @@ def machine(fields: Fields) -> Fields:
         "method": None if refinement is None else PREDICTIVE_EP,
         "refinements": () if refinement is None else (refinement,),
         "marginals": () if marginals is None else (marginals,),
+    }
+
+
+def committee(fields: Fields) -> Fields:
+    """Return the fields of a committee of blocks, which had one output."""
+    kept = {name: fields[name] for name in ("kernel", "likelihood", "maximum", "candidates", "members")}
+    return {
+        **kept,
+        "log_evidence": fields["evidence"]["value"],
+        "columns": (fields["index"],),
+        "rules": (fields["rule"],),
+        "block_problems": fields["block_trouble"],
     }
 
 
@@ -229,6 +242,8 @@ CHANGES: Mapping[str, Callable[[Fields], Fields]] = {
     "models.RelevanceVectorModel": relevance_machine,
     "models.LeastSquaresModel": ls_machine,
     "models.Mode": mode,
+    "distributed.CommitteeModel": committee,
+    **{f"distributed.{name}": self_tuning for name in ("DistributedSVC", "DistributedSVR")},
     **{f"estimators.{name}": self_tuning for name in SELF_TUNING},
     **{f"estimators.{name}": online for name in ("OnlineGPClassifier", "OnlineGPRegressor")},
     **{f"estimators.{name}": network for name in ("BayesianMLPClassifier", "BayesianMLPRegressor")},
