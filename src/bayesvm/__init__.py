@@ -55,20 +55,22 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    import bayesvm.datasets as datasets
-    import bayesvm.distributed as distributed
-    import bayesvm.hyper as hyper
-    import bayesvm.inference as inference
-    import bayesvm.kernels as kernels
-    import bayesvm.likelihoods as likelihoods
-    import bayesvm.models as models
-    import bayesvm.onnx_export as onnx_export
-    import bayesvm.persistence as persistence
-    import bayesvm.plots as plots
-    import bayesvm.report as report
-    import bayesvm.sampling as sampling
-    import bayesvm.tables as tables
-    import bayesvm.testing as testing
+    from bayesvm import (
+        datasets,
+        distributed,
+        hyper,
+        inference,
+        kernels,
+        likelihoods,
+        models,
+        onnx_export,
+        persistence,
+        plots,
+        report,
+        sampling,
+        tables,
+        testing,
+    )
     from bayesvm.comparison import compare
     from bayesvm.estimators.bayesian_mlp import BayesianMLPClassifier, BayesianMLPRegressor
     from bayesvm.estimators.bayesian_svc import BayesianSVC

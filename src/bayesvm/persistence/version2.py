@@ -15,7 +15,9 @@ import numpy as np
 
 from bayesvm.estimators._classifier import ClassFrequencies
 from bayesvm.inference.names import PREDICTIVE_EP
+from bayesvm.models.calibration import ScaleCalibration
 from bayesvm.models.hinge import HingeModel
+from bayesvm.models.scaling import TargetScale
 from bayesvm.models.support_vectors import SupportVectorModel
 from bayesvm.models.variational import VariationalModel
 
@@ -185,6 +187,15 @@ def _fields(model: Any) -> Fields:
     return {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
 
 
+def least_squares_regressor(fields: Fields) -> Fields:
+    """Return the fields of a least-squares regressor, whose targets were never scaled."""
+    new = self_tuning(fields)
+    if "models_" in new:
+        units = {"_targets": TargetScale.identity(1), "_single": True, "_log_jacobian": 0.0}
+        new = {**new, **units, "calibration_": (ScaleCalibration(),)}
+    return new
+
+
 def online(fields: Fields) -> Fields:
     """Return the fields of an online process."""
     fields = _renamed(fields, {"_online": "models_"})
@@ -231,7 +242,6 @@ SELF_TUNING = (
     "VariationalSVC",
     "ProbabilisticSVC",
     "BayesianLSSVC",
-    "BayesianLSSVR",
     "RelevanceVectorClassifier",
     "RelevanceVectorRegressor",
 )
@@ -248,6 +258,7 @@ CHANGES: Mapping[str, Callable[[Fields], Fields]] = {
     **{f"estimators.{name}": online for name in ("OnlineGPClassifier", "OnlineGPRegressor")},
     **{f"estimators.{name}": network for name in ("BayesianMLPClassifier", "BayesianMLPRegressor")},
     **{f"estimators.{name}": support_vectors for name in ("ExtendedSVC", "ExtendedSVR", "TrigonometricSVC")},
+    "estimators.BayesianLSSVR": least_squares_regressor,
     "estimators.KernelFisherDiscriminant": discriminant,
 }
 
