@@ -1,4 +1,4 @@
-"""Choosing what to label: the error of labels at random with fewer labels."""
+"""Choosing what to label: the test error with chosen labels and with labels at random."""
 
 import numpy as np
 from sklearn.datasets import make_moons
@@ -7,7 +7,10 @@ from bayesvm import GPClassifier, suggest
 
 
 def machine_of(X, y):
-    """Few labels can often be separated, and Laplace's method is then too sure of itself: expectation propagation is not."""
+    """Return a machine for few labels.
+
+    They can often be separated; Laplace's method is then over-confident, expectation propagation is not.
+    """
     return GPClassifier(likelihood="probit", inference="ep", n_starts=2).fit(X, y)
 
 

@@ -1,7 +1,8 @@
-"""Predict a chaotic time series: one step ahead with error bars, and free-running with bands from joint draws: writes chaotic_series.png.
+"""Predict a chaotic time series, one step ahead and free-running: writes chaotic_series.png.
 
-The Mackey-Glass series is embedded in windows of six values; the machine learns the next value from a window. Free-running,
-each draw feeds its own predictions back, so that the spread of the draws shows how the error grows.
+The Mackey-Glass series is embedded in windows of six values; the machine learns the next value from a window. One step
+ahead it gives error bars. Free-running, each draw feeds its own predictions back, so that the spread of the draws shows
+how the error grows.
 """
 
 from __future__ import annotations

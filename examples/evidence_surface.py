@@ -1,4 +1,4 @@
-"""The evidence over two hyperparameters, and the test error beside it (Chu2003 Figure 5): writes evidence_surface.png."""
+"""The evidence over two hyperparameters beside the test error (Chu2003 Figure 5): writes evidence_surface.png."""
 
 from __future__ import annotations
 

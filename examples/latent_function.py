@@ -1,4 +1,4 @@
-"""The latent function of a classifier in one dimension, with error bars (Chu2003 Figure 2): writes latent_function.png."""
+"""Latent function of a classifier of one feature, with error bars (Chu2003 Figure 2); writes latent_function.png."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Compare losses on data with gross outliers: error on clean data, noise found, outliers found, evidence; writes losses_under_outliers.png."""
+"""Compare losses on data with gross outliers; writes losses_under_outliers.png.
+
+The table has the error on clean data, the noise and the outliers that were found, and the evidence.
+"""
 
 from __future__ import annotations
 

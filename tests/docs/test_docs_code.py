@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import types
 import warnings
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -30,14 +32,15 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     pytest.importorskip(NEEDS.get(page.name, "bayesvm"))
     monkeypatch.chdir(tmp_path)
     np.random.seed(0)  # noqa: NPY002 (pages are run as a reader would; this pins what they leave open)
-    namespace = {"__name__": "__main__"}
+    script = types.ModuleType("__main__")  # where pickle looks for the classes of a page
+    monkeypatch.setitem(sys.modules, "__main__", script)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             for line, code in blocks(page):
-                exec(compile("\n" * line + code, str(page), "exec"), namespace)
+                exec(compile("\n" * line + code, str(page), "exec"), vars(script))
     finally:
-        pyplot = __import__("sys").modules.get("matplotlib.pyplot")
+        pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
             pyplot.close("all")
 
