@@ -1,4 +1,4 @@
-"""Fits over blocks of rows on a Dask cluster of this machine (loopback only).
+"""Fits over blocks of rows on a Dask cluster of this computer (loopback only).
 
 ``python -m benchmarks.distributed [scaling] [speedup] [peers] [california] [blocks] [--sizes N ...]``
 """

@@ -203,7 +203,7 @@ def test_joblibs_dask_backend_sends_the_data_once(client, monkeypatch):
     y = np.digitize(TARGETS, [-1.0, 0.0, 1.0])
     with client.as_current(), joblib.parallel_config(backend="dask"):
         bayesvm.BayesianSVC(n_starts=1, n_jobs=2, posterior="laplace").fit(X, y)
-    assert sent.count(len(X)) == 1  # four machines, one copy
+    assert sent.count(len(X)) == 1  # four models, one copy
 
 
 def test_a_distributed_fit_inside_joblibs_dask_backend(client, local):

@@ -29,7 +29,7 @@ def test_the_prior_returns_where_nobody_knows_anything(name):
 
 
 @given(st.lists(st.tuples(st.floats(-3.0, 3.0), rates), min_size=2, max_size=6), st.floats(0.01, 2.0))
-def test_the_tempered_machine_follows_its_formula(members, temper):
+def test_the_tempered_committee_machine_follows_its_formula(members, temper):
     prior = np.array([4.0])
     sums = sum(member_sums(np.array([m]), s * prior, prior) for m, s in members)
     mean, var = CommitteeRule("rbcm", len(members), temper).combine(sums, prior)

@@ -11,7 +11,7 @@ import bayesvm
 import bayesvm.exceptions
 from bayesvm.distributed import DistributedSVC, DistributedSVR, load, save
 from bayesvm.distributed.objective import BlockEvidence
-from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
 from bayesvm.testing import five_point
 
 
@@ -113,7 +113,7 @@ def test_far_from_the_data_the_prior_returns():
     assert std[0] <= np.sqrt(constant[0]) * machine._targets.scale[0] * (1.0 + 1e-9)
 
 
-def test_more_blocks_than_the_first_climb_uses():
+def test_more_blocks_than_the_first_search_uses():
     machine = svc(block_size=10, likelihood="raised-cosine").fit(X, LABELS)
     assert machine.n_blocks_ == 12
     assert len(machine.history_) == 2
@@ -123,6 +123,44 @@ def test_more_blocks_than_the_first_climb_uses():
     assert machine.log_evidence_ >= machine.log_evidence(last.start)
     trigonometric = svc(block_size=10).fit(X, LABELS)
     assert trigonometric.history_[-1].value == pytest.approx(trigonometric.log_evidence(), abs=1e-6)
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_several_outputs_share_their_members(share):
+    Y = np.column_stack([TARGETS, X[:, 2], TARGETS])
+    machine = svr(share_hyperparameters=share).fit(X, Y)
+    assert [model.n_outputs for model in machine.models_] == ([3] if share else [1, 1, 1])
+    assert len({id(model.members) for model in machine.models_}) == 1
+    assert len(machine.temper_) == len(machine.kernels_) == len(machine.calibration_) == 3
+    mean, std = machine.predict(X, return_std=True)
+    np.testing.assert_allclose(mean[:, 0], mean[:, 2], atol=1e-9)
+    np.testing.assert_allclose(std[:, 0], std[:, 2], atol=1e-9)
+    alone = svr().fit(X, TARGETS)
+    if not share:
+        np.testing.assert_allclose(mean[:, 0], alone.predict(X), atol=1e-9)
+        assert machine.log_evidence_ == pytest.approx(
+            2.0 * alone.log_evidence_ + svr().fit(X, X[:, 2]).log_evidence_, abs=1e-8
+        )
+
+
+def test_a_fit_that_fails_changes_nothing():
+    machine = svc().fit(X, LABELS)
+    before = dict(vars(machine))
+    with pytest.raises(ValueError, match="positive weight in every class"):
+        machine.fit(X[:, :2], LABELS, (LABELS == "yes").astype(float))
+    assert vars(machine).keys() == before.keys()
+    assert all(vars(machine)[name] is value for name, value in before.items())
+
+
+def test_a_committee_has_no_joint_draws():
+    with pytest.raises(TypeError, match="no joint posterior"):
+        svc().fit(X, LABELS).sample(X[:2])
+
+
+def test_posteriors_that_a_member_cannot_keep_are_refused():
+    inference = bayesvm.inference.FactorAnalysed()
+    with pytest.raises(IncompatibleError, match="one curvature per row"):
+        svc(likelihood="logistic", inference=inference, posterior=None, optimizer=None).fit(X, LABELS)
 
 
 def test_threads_change_nothing():

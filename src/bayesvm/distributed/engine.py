@@ -146,7 +146,7 @@ def open_engine(client: Any, n_jobs: int | None) -> Iterator[Engine]:
     Parameters
     ----------
     client : distributed.Client, int or None
-        A client; a number of workers for a cluster on this machine; or None: the current client if there is one,
+        A client; a number of workers for a cluster on this computer; or None: the current client if there is one,
         otherwise threads.
     n_jobs : int or None
         Number of threads.
@@ -177,7 +177,7 @@ def current_client() -> Any:
 
 @contextlib.contextmanager
 def local_cluster(n_workers: int) -> Iterator[Any]:
-    """Yield the client of a cluster on this machine, workers of one thread each, over the loopback only."""
+    """Yield the client of a cluster on this computer, workers of one thread each, over the loopback only."""
     try:
         import dask
 

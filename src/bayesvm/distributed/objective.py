@@ -58,8 +58,8 @@ class BlockEvidence:
 
     def objective(self, block: Block) -> EvidenceObjective:
         """Return the evidence of a block; nothing is cached beyond one evaluation."""
-        weights: Any = block.weights
-        likelihood = self.likelihood if weights is None else Weighted(self.likelihood, weights)
+        weights = block.weights
+        likelihood = self.likelihood if weights is None else Weighted(self.likelihood, tuple(weights))
         y = block.Y if self.column is None else np.ascontiguousarray(block.Y[:, self.column])
         return EvidenceObjective(self.kernel, likelihood, self.inference, Inputs(block.X), y, Flat())
 

@@ -11,16 +11,15 @@ import numpy as np
 from bayesvm.distributed.blocks import Blocks
 from bayesvm.distributed.committee import CommitteeRule
 from bayesvm.distributed.committee_calibration import calibrate
-from bayesvm.distributed.held_out import held_out_shares, join, make_member, predict_held_out
+from bayesvm.distributed.held_out import Predicted, held_out_shares, join, make_member, predict_held_out
 from bayesvm.distributed.members import GROUP, kept_members
 from bayesvm.distributed.model import CommitteeModel, with_members
 from bayesvm.distributed.objective import FitContext, SummedObjective, accurate
 from bayesvm.distributed.search import maximize_blocks
-from bayesvm.hyper import Maximizer, Maximum
+from bayesvm.hyper import Maximum
 from bayesvm.kernels.base import Kernel
 from bayesvm.models import GaussianProcess, TrainingData, fit_model
 from bayesvm.models.fit import fit_outputs
-from bayesvm.typing import Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +60,7 @@ class BlockedProcess(GaussianProcess):
     The parameters are those of :class:`~bayesvm.models.GaussianProcess`.
     """
 
-    search: ClassVar[Callable[[Maximizer, Any, Sequence[Vector]], Maximum]] = staticmethod(maximize_blocks)
+    search: ClassVar[Any] = staticmethod(maximize_blocks)
 
     @classmethod
     def of(cls, plain: GaussianProcess) -> Self:
@@ -128,24 +127,21 @@ def _assembled(
     ]
     step = max(1, size * blocks.largest // sum(shares))
     held = [engine.submit(_held_out, made[i : i + step], name="held-out") for i in range(0, size, step)]
-    calibrated = [_calibrated(model, spec, data, rule, groups, held) for model in models]
+    calibrated = []
+    for model in models:
+        rows = [predict_held_out(engine, groups, held, k, model.kernel) for k in model.columns]
+        calibrated.append(_calibrated(model, rows, spec, rule, data.total))
     return with_members(calibrated, kept_members(engine, groups))
 
 
 def _calibrated(
-    model: CommitteeModel,
-    spec: BlockedProcess,
-    data: BlockedData,
-    rule: CommitteeRule,
-    groups: Sequence[Any],
-    held: Sequence[Any],
+    model: CommitteeModel, rows: Sequence[Predicted], spec: BlockedProcess, rule: CommitteeRule, total: float
 ) -> CommitteeModel:
-    """Return a model with the rule and the correction of each output."""
+    """Return a model with the rule and the correction of each output, from rows predicted without themselves."""
     tuned = model.theta.size if spec.options.optimize else 0
-    rows = [predict_held_out(data.context.engine, groups, held, k, model.kernel) for k in model.columns]
     found = [calibrate(rule, model.likelihood.plain, own, how=spec.calibrate, tuned=tuned) for own in rows]
     rules, calibrations, log_likelihoods = zip(*found, strict=True)
-    estimate = float(sum(log_likelihoods)) * data.total / float(rows[0].weights.sum())
+    estimate = float(sum(log_likelihoods)) * total / float(rows[0].weights.sum())
     return dataclasses.replace(
         model,
         rules=rules,

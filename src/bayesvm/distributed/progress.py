@@ -25,21 +25,19 @@ class Progress(AbstractContextManager["Progress"]):
 
     Parameters
     ----------
-    title : str
-        What is being fitted.
-    visible : bool
-        Whether to show a bar.
+    estimator : estimator
+        What is being fitted; its ``verbose`` says whether to show a bar.
     """
 
-    def __init__(self, title: str, visible: bool) -> None:
+    def __init__(self, estimator: Any) -> None:
         self._bar: Any = None
         self.evaluations = 0
-        if visible:
+        if estimator.verbose:
             try:
                 from tqdm import tqdm
             except ImportError:
                 raise ImportError("a progress bar (verbose=1) needs tqdm: pip install 'bayesvm[progress]'") from None
-            self._bar = tqdm(desc=title, unit=" blocks", disable=None, leave=False)
+            self._bar = tqdm(desc=type(estimator).__name__, unit=" blocks", disable=None, leave=False)
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:

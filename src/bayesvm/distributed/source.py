@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesvm.distributed.engine import Cluster, Engine
 
-#: Rows of a part: inputs, targets (None when predicting), weights (None: all one).
+#: Rows of a part: inputs, targets, weights (None: all one).
 Rows = tuple[Any, Any, Any]
 
 
@@ -132,11 +132,7 @@ def _computed(whole: Any) -> Rows:
 
 
 def _rows(X: Any, y: Any, weights: Any) -> Rows:
-    return np.asarray(X, dtype=np.float64), _plain(y), _plain(weights)
-
-
-def _plain(v: Any) -> Any:
-    return None if v is None else np.asarray(v)
+    return np.asarray(X, dtype=np.float64), np.asarray(y), None if weights is None else np.asarray(weights)
 
 
 __all__ = ["Rows", "Source", "is_dask", "is_directory", "open_source", "row_chunks"]

@@ -165,10 +165,7 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
         """
         common.check(self, BayesianSVC)
         fitted = attributes.twin(self)
-        with (
-            open_engine(self.client, self.n_jobs) as engine,
-            Progress(type(self).__name__, bool(self.verbose)) as progress,
-        ):
+        with open_engine(self.client, self.n_jobs) as engine, Progress(self) as progress:
             source = common.read_rows(fitted, engine, X, y, sample_weight, ensure_min_samples=2)
             labels = read_labels(fitted, engine, source, y)
             summary = common.summarize(engine, source, labels.weights, labels=True)

@@ -133,10 +133,7 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
         """
         common.check(self, BayesianSVR)
         fitted = attributes.twin(self)
-        with (
-            open_engine(self.client, self.n_jobs) as engine,
-            Progress(type(self).__name__, bool(self.verbose)) as progress,
-        ):
+        with open_engine(self.client, self.n_jobs) as engine, Progress(self) as progress:
             checks = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2}
             source = common.read_rows(fitted, engine, X, y, sample_weight, **checks)
             summary = common.summarize(engine, source, given_weights, labels=False)
@@ -148,7 +145,7 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
             data = common.deal_blocks(fitted, engine, progress, source, summary, rows, resume)
             models = fit_committees(self._spec, data, self.committee)
             fitted._targets = rows.units
-            fitted._single = isinstance(y, str) or np.ndim(y) == 1
+            fitted._single = isinstance(y, str) or (y.ndim if hasattr(y, "ndim") else np.asarray(y).ndim) == 1
             attributes.write_attributes(fitted, models, None, np.arange(0), fitted._standardizer, rows.units)
             write_regression(fitted, data.total)
             fitted.loo_log_likelihood_ += fitted._log_jacobian
