@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesvm.tables.columns import Column, ColumnKind, LeftOut, NumberColumn
 from bayesvm.tables.columns.number import read_numbers
 from bayesvm.tables.errors import DataError, TableWarning
-from bayesvm.tables.frame import Place, as_frame, chosen_columns, column_of, has_names, source_of
+from bayesvm.tables.frame import Place, as_frame, chosen_columns, column_of, has_names, is_category, source_of
 from bayesvm.tables.leaks import leak_of, target_of
 from bayesvm.tables.planning import Plan, Request, plan_column
 from bayesvm.tables.text_format import Conventions, TextSurvey, conventions_of
@@ -173,7 +173,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         chosen_columns(frame, None, self.categories)  # says which are not there
         chosen = chosen_columns(frame, self.features, self.drop)
         values = {name: values_of(frame[name]) for name in chosen}
-        texts = {name: v for name, v in values.items() if v.dtype.kind == "O" and name not in self.categories}
+        named = {name for name in frame.columns if name in self.categories or is_category(frame[name])}
+        texts = {name: column for name, column in values.items() if column.dtype.kind == "O" and name not in named}
         surveys = {name: TextSurvey.of(column) for name, column in texts.items()}
         conventions = conventions_of(surveys.values(), Conventions(self.decimal, self.day_first))
         target = target_of(y)
@@ -181,7 +182,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name in frame.columns:
             plan = Plan(LeftOut(ColumnKind.DROPPED))
             if name in values:
-                request = Request(conventions, self.max_categories, name in self.categories, self.features is not None)
+                request = Request(conventions, self.max_categories, name in named, self.features is not None)
                 place = Place.of(frame, name)
                 plan = plan_column(values[name], surveys.get(name), request, place)
                 plan = plan.told(_leak(plan.column, values[name], target, place))
@@ -196,7 +197,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : DataFrame of pandas or polars, mapping of columns, or matrix
-            Columns are found by name, in any order, others are ignored; those of a matrix by their place.
+            Columns are found by name, in any order, and others are ignored; by their place if it is a matrix, or if
+            the training table was one.
 
         Returns
         -------
@@ -205,7 +207,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         frame = as_frame(X)
-        if not has_names(X):
+        if not (has_names(X) and hasattr(self, "feature_names_in_")):
             if frame.shape[1] != self.n_features_in_:
                 raise DataError(
                     f"X has {frame.shape[1]} features, but TableEncoder is expecting {self.n_features_in_} features as "

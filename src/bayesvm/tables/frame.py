@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from bayesvm.tables.errors import DataError
@@ -38,7 +39,7 @@ def as_frame(X: Any) -> pd.DataFrame:
     pd = pandas()
     if isinstance(X, pd.DataFrame):
         frame = X if all(isinstance(name, str) for name in X.columns) else X.set_axis(X.columns.map(str), axis=1)
-    elif isinstance(X, Mapping):
+    elif isinstance(X, Mapping) and not issparse(X):
         frame = _from_columns({str(name): values for name, values in X.items()})
     elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
         frame = _from_columns({str(name): X[name].to_list() for name in X.columns})
@@ -60,7 +61,12 @@ def _from_columns(columns: Mapping[str, Any]) -> pd.DataFrame:
 
 def has_names(X: Any) -> bool:
     """Whether the columns of something that :func:`as_frame` takes have names of their own."""
-    return isinstance(X, Mapping) or hasattr(X, "columns")
+    return (isinstance(X, Mapping) or hasattr(X, "columns")) and not issparse(X)
+
+
+def is_category(column: pd.Series) -> bool:
+    """Whether a column is of pandas' type ``category``: its values are names, whatever they look like."""
+    return isinstance(column.dtype, pandas().CategoricalDtype)
 
 
 def source_of(frame: pd.DataFrame) -> str:
@@ -127,6 +133,7 @@ __all__ = [
     "chosen_columns",
     "column_of",
     "has_names",
+    "is_category",
     "pandas",
     "row_numbers",
     "source_of",

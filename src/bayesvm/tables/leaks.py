@@ -16,7 +16,8 @@ EXACT = 1e-9
 
 def target_of(y: Any) -> np.ndarray | None:
     """Return a target in one of the forms of a column; None if there is no target, or more than one."""
-    return None if y is None or np.ndim(y) != 1 else values_of(pandas().Series(np.asarray(y)))
+    target = np.asarray(y)
+    return values_of(pandas().Series(target)) if target.ndim == 1 else None
 
 
 def leak_of(values: np.ndarray, target: np.ndarray) -> str:

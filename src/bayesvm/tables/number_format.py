@@ -49,9 +49,12 @@ class NumberFormat:
 
     def parse(self, texts: Sequence[str] | np.ndarray) -> Vector:
         """Return the numbers of texts, nan for a text that is not a number of this format; percents are fractions."""
-        if self == NumberFormat():
-            return np.asarray(pandas().to_numeric(pandas().Series(texts, dtype=object), errors="coerce"), dtype=float)
-        return np.array([self._number(text) for text in texts], dtype=np.float64)
+        if self != NumberFormat():
+            return np.array([self._number(text) for text in texts], dtype=np.float64)
+        numbers = np.array(pandas().to_numeric(pandas().Series(texts, dtype=object), errors="coerce"), dtype=np.float64)
+        for i in np.flatnonzero(np.isnan(numbers)):  # brackets for minus, other signs for it
+            numbers[i] = self._number(texts[i])
+        return numbers
 
     def _number(self, text: str) -> float:
         bare = _bare(text if text.isascii() else text.translate(_SAME), self.symbol)

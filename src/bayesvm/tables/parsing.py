@@ -11,7 +11,7 @@ from bayesvm.tables.columns.date import read_moments
 from bayesvm.tables.columns.number import read_numbers
 from bayesvm.tables.date_format import DateFormat
 from bayesvm.tables.errors import TableWarning
-from bayesvm.tables.frame import Place, pandas
+from bayesvm.tables.frame import Place, is_category, pandas
 from bayesvm.tables.number_format import NumberFormat
 from bayesvm.tables.text_format import Conventions, TextSurvey, conventions_of, find_format
 from bayesvm.tables.values import distinct_texts, is_gap, spread, values_of
@@ -25,7 +25,7 @@ def parsed(frame: pd.DataFrame, given: Conventions | None = None) -> pd.DataFram
 
     Columns of pandas' type ``category`` stay as they are. What could be read in two ways is pointed out.
     """
-    values = {name: values_of(frame[name]) for name in frame.columns if not _is_category(frame[name])}
+    values = {name: values_of(frame[name]) for name in frame.columns if not is_category(frame[name])}
     surveys = {name: TextSurvey.of(column) for name, column in values.items() if column.dtype.kind == "O"}
     conventions = conventions_of(surveys.values(), given or Conventions())
     columns = {name: values.get(name, frame[name]) for name in frame.columns}
@@ -50,10 +50,6 @@ def _meant(values: np.ndarray, survey: TextSurvey, conventions: Conventions, pla
     codes, distinct = distinct_texts(values)
     truth = spread(codes, found.format.parse(distinct), np.nan)
     return truth if is_gap(values).any() else truth.astype(bool)
-
-
-def _is_category(column: pd.Series) -> bool:
-    return isinstance(column.dtype, pandas().CategoricalDtype)
 
 
 __all__ = ["parsed"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesvm.tables.frame import pandas
+from bayesvm.tables.frame import is_category, pandas
 from bayesvm.typing import Vector
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ def values_of(column: pd.Series) -> np.ndarray:
     is text whatever its categories are.
     """
     types = pandas().api.types
-    if isinstance(column.dtype, pandas().CategoricalDtype):
-        return _as_text(column.astype(object).to_numpy(dtype=object))
-    if types.is_bool_dtype(column.dtype):
+    if is_category(column) or types.is_bool_dtype(column.dtype):
         return _as_text(column.astype(object).to_numpy(dtype=object))
     if types.is_complex_dtype(column.dtype):
         raise ValueError(f"Complex data not supported: column {column.name!r}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesvm.tables.errors import DataError, TableWarning
 from bayesvm.tables.readers.rows import Rows, table_of
-from bayesvm.tables.suggestion import did_you_mean
+from bayesvm.tables.suggestion import did_you_mean, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,8 +31,8 @@ def read_excel(content: bytes, source: str, sheet: str | None, header: bool | No
         ) from None
     names = [page.title for page in book.worksheets]
     if not names or (sheet is not None and sheet not in names):
-        wanted = "a sheet" if sheet is None else f"the sheet {sheet!r}"
-        raise DataError(f"{source}: no {wanted}{did_you_mean(sheet or '', names)}; the sheets are {', '.join(names)}")
+        wanted = "" if sheet is None else f" {sheet!r}"
+        raise DataError(f"{source}: no sheet{wanted}{did_you_mean(sheet or '', names)}; the sheets are {listed(names)}")
     chosen = sheet or names[0]
     if sheet is None and len(names) > 1:
         others = ", ".join(names[1:4])
