@@ -82,11 +82,18 @@ def row_numbers(frame: pd.DataFrame) -> np.ndarray:
 def column_of(frame: pd.DataFrame, name: str) -> pd.Series:
     """Return a column, or say which there are."""
     if name not in frame.columns:
-        names = list(frame.columns)
-        raise DataError(
-            f"{source_of(frame)}: no column {name!r}{did_you_mean(name, names)}; the columns are {listed(names)}"
-        )
+        raise no_column(frame, name)
     return frame[name]
+
+
+def no_column(frame: pd.DataFrame, name: str) -> DataError:
+    """Return the error of a column that a table does not have: it says which there are, and which may be meant."""
+    names = list(frame.columns)
+    made_up = frame.index.name == ROW and names == [f"c{j + 1}" for j in range(len(names))]
+    hint = "; if the first row of the file holds the names, say that it has a header" if made_up else ""
+    return DataError(
+        f"{source_of(frame)}: no column {name!r}{did_you_mean(name, names)}; the columns are {listed(names)}{hint}"
+    )
 
 
 def chosen_columns(frame: pd.DataFrame, features: Sequence[str] | None, drop: Sequence[str]) -> list[str]:
@@ -134,6 +141,7 @@ __all__ = [
     "column_of",
     "has_names",
     "is_category",
+    "no_column",
     "pandas",
     "row_numbers",
     "source_of",

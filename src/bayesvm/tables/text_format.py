@@ -152,15 +152,16 @@ def check_not_mostly(texts: np.ndarray, rows: np.ndarray, many: int, place: Plac
     DataError
         If the share of numbers or of dates is above :data:`MOSTLY`; the message names the first cell that is none.
     """
-    for what, is_one in (("number", _are_numbers(texts)), ("date", _are_dates(texts))):
+    for what, are_such in (("number", _are_numbers), ("date", _are_dates)):
+        is_one = are_such(texts)
         count, share = int(is_one.sum()), float(is_one.mean())
         if share == 1.0:  # codes with leading zeros
             return ""
         if count > many and share >= MOSTLY:
             wrong = int(np.flatnonzero(~is_one)[0])
             raise DataError(
-                f"{place.at(int(rows[wrong]))}: expected a {what} such as {texts[is_one][0]!r}, "
-                f"found {texts[wrong]!r}; correct the cell (NA means missing), or name the column in drop or in categories"
+                f"{place.at(int(rows[wrong]))}: expected a {what} such as {texts[is_one][0]!r}, found "
+                f"{texts[wrong]!r}; correct the cell (NA means missing), or name the column in drop or in categories"
             )
         if share >= 0.5:
             example = texts[~is_one][0]
@@ -179,7 +180,7 @@ def _are_numbers(texts: np.ndarray) -> np.ndarray:
 
 def _are_dates(texts: np.ndarray) -> np.ndarray:
     """Return which texts are dates in the format of the first that is one."""
-    for text in texts[:20]:
+    for text in texts[:5]:
         formats = fitting_dates(np.array([text], dtype=object))
         if formats:
             return max((~np.isnat(format.parse(texts)) for format in formats), key=np.sum)

@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from bayesvm.tables.errors import DataError
+from bayesvm.tables.file_formats import FORMATS, guess_format
 from bayesvm.tables.frame import pandas
 from bayesvm.tables.parsing import parsed
 from bayesvm.tables.readers.arff import read_arff
 from bayesvm.tables.readers.content import decoded, read_content
 from bayesvm.tables.readers.delimited import CSV, TEXT, read_delimited
 from bayesvm.tables.readers.excel import read_excel
-from bayesvm.tables.readers.formats import FORMATS, guess_format
 from bayesvm.tables.readers.json_records import read_json
 from bayesvm.tables.readers.libsvm import read_libsvm
 from bayesvm.tables.readers.parquet import read_parquet
