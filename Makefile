@@ -61,7 +61,7 @@ $(VENV)/.docs-tools: $(VENV)/.created pyproject.toml
 
 # -- targets --------------------------------------------------------------------------------------------------------------
 demo: $(VENV)/.package
-	$(BIN)/python examples/demo.py --out demo-output
+	$(BIN)/python examples/demo.py --out demo-output --force
 
 lint: $(VENV)/.test-tools
 	$(BIN)/ruff format --check .

@@ -1,8 +1,8 @@
 """Messy tables made from real ones: a file with one or two defects, and what a careful reader finds in it.
 
-A :class:`Draft` holds the cells of a table as text beside the numbers that they mean. A :class:`Defect` changes one part
-of it. The real sets are those that scikit-learn ships; ``whole`` is a column of theirs in another unit, so that its
-numbers are whole.
+A :class:`Draft` holds the cells of a table as text beside the numbers that they mean. A :class:`Defect` changes one
+part of it. The real sets are those that scikit-learn ships; ``whole`` is a column of theirs in another unit, so that
+its numbers are whole.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def test_new_rows_that_do_not_fit_are_refused():
 def test_unknown_names_of_columns_are_answered_with_the_nearest():
     table = {"length": [1.0, 2.0, 4.0], "width": [1.0, 0.0, 2.0]}
     for options in ({"features": ["lenght"]}, {"drop": ["lenght"]}, {"categories": ["lenght"]}):
-        with pytest.raises(DataError, match="no column 'lenght'; did you mean 'length'"):
+        with pytest.raises(DataError, match=r"no column 'lenght' \(did you mean 'length'"):
             TableEncoder(**options).fit(table)
 
 
@@ -142,6 +142,12 @@ def test_numbers_of_rows_are_pointed_out_and_left_out_if_their_name_says_so():
             assert kinds(TableEncoder().fit({name: counted, "b": b})) == [ColumnKind.IDENTIFIER, ColumnKind.NUMERIC]
         with pytest.warns(TableWarning, match="it counts the rows; if it is no measurement, name it in drop"):
             TableEncoder(features=[name]).fit({name: counted})
+    for name in ("id", "customer-id"):
+        with pytest.warns(TableWarning, match="it names the rows and was left out"):
+            TableEncoder().fit({name: shuffled * 7 + 100, "b": b})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert kinds(TableEncoder().fit({"salary": shuffled * 7 + 100})) == [ColumnKind.NUMERIC]
     for values, words in ((counted, "it counts the rows"), (shuffled, "it numbers the rows, in another order")):
         with pytest.warns(TableWarning, match=f"column 'day': {words}; if it is no measurement, name it in drop"):
             assert kinds(TableEncoder().fit({"day": values})) == [ColumnKind.NUMERIC]

@@ -117,7 +117,7 @@ def test_what_a_format_writes_it_reads(number, marks, symbol):
     assert read == pytest.approx(float(f"{number:.4f}") / (100.0 if symbol == "%" else 1.0), rel=1e-15, abs=0.0)
 
 
-# -- dates ---------------------------------------------------------------------------------------------------------------
+# -- dates ------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "texts",
     [
@@ -201,7 +201,7 @@ def test_iso_dates_come_back(moment):
     assert DateFormat().parse(np.array([moment.isoformat()], dtype=object))[0] == np.datetime64(moment)
 
 
-# -- truth values -----------------------------------------------------------------------------------------------------------
+# -- truth values -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "texts",
     [["yes", "No", "YES"], ["true", "False", "TRUE"], [True, False, True], ["Y", "n", "y"], ["on", "off", "on"]],

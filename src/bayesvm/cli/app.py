@@ -99,19 +99,21 @@ def fit(
     with guarded(say):
         from bayesvm.cli.fitting import FitOptions, training_data
         from bayesvm.cli.fitting import fit as run_fit
-        from bayesvm.cli.methods import task_of
+        from bayesvm.cli.methods import check_methods
         from bayesvm.cli.output import check_output
         from bayesvm.cli.reading import ColumnOptions, ReadOptions
+        from bayesvm.cli.target import asked_task
 
         if model == "-" and json:
             raise UsageError("--json and --model - both write to standard output; choose one")
+        check_methods([method])
         for path in (model, report):
             if path is not None:
                 check_output(path, force=force)
         training = training_data(
             data,
             target,
-            task=task if task is not None else task_of(method),
+            task=asked_task(task, [method]),
             weights=weights,
             reading=ReadOptions(format, header, encoding, delimiter, sheet),
             columns=ColumnOptions(features or (), drop or (), categories or (), decimal, day_first),
@@ -228,18 +230,21 @@ def compare(
     """Compare methods with one another and with baselines on the same folds of the data, best first."""
     say = Reporter(quiet=quiet, as_json=json)
     with guarded(say):
+        from bayesvm.cli.baselines import ALL_BASELINES, BASELINES
         from bayesvm.cli.comparison import run_comparison
         from bayesvm.cli.fitting import FitOptions, training_data
-        from bayesvm.cli.methods import task_of_any
+        from bayesvm.cli.methods import check_methods
         from bayesvm.cli.reading import ColumnOptions, ReadOptions
+        from bayesvm.cli.target import asked_task
 
         names = [name.strip() for name in methods.split(",") if name.strip()]
         if not names:
             raise UsageError("methods: expected at least one name")
+        check_methods(names, [ALL_BASELINES, *(baseline.name for baseline in BASELINES)])
         training = training_data(
             data,
             target,
-            task=task if task is not None else task_of_any(names),
+            task=asked_task(task, names),
             weights=weights,
             reading=ReadOptions(format, header, encoding, delimiter, sheet),
             columns=ColumnOptions(features or (), drop or (), categories or (), decimal, day_first),
@@ -327,7 +332,7 @@ def run(arguments: list[str] | None = None) -> int:
 def _explained(error: Any) -> str:
     """Return what is wrong with a command, the option or command that may have been meant, and where help is."""
     near = getattr(error, "possibilities", None)
-    message = f"{error.message}; did you mean {near[0]}?" if near else error.format_message()
+    message = f"{error.message} (did you mean {near[0]}?)" if near else error.format_message()
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "bayesvm"
     return f"{' '.join(message.split())} (see {path} --help)"

@@ -21,6 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
+#: Word for all baselines of the task.
+ALL_BASELINES = "baselines"
 #: Grid of the support vector machines.
 GRID = {"C": np.logspace(-1, 3, 5), "gamma": np.logspace(-3, 1, 5)}
 FOLDS = 5
@@ -91,4 +93,4 @@ def baselines_of(task: str) -> list[Baseline]:
     return [baseline for baseline in BASELINES if baseline.task == task]
 
 
-__all__ = ["BASELINES", "Baseline", "CalibratedSVC", "baselines_of"]
+__all__ = ["ALL_BASELINES", "BASELINES", "Baseline", "CalibratedSVC", "baselines_of"]

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from bayesvm.cli.baselines import baselines_of
+from bayesvm.cli.baselines import ALL_BASELINES, BASELINES, baselines_of
 from bayesvm.cli.console import Reporter
 from bayesvm.cli.errors import data_refused
 from bayesvm.cli.exit_codes import UsageError
@@ -22,11 +22,8 @@ from bayesvm.comparison import compare
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.report import measure
 from bayesvm.tables import DataError, TableWarning
-from bayesvm.tables.suggestion import did_you_mean
 from bayesvm.typing import Vector
 
-#: Word for all baselines of the task.
-ALL_BASELINES = "baselines"
 #: Standard errors of a difference from which it counts.
 CLEAR = 2.0
 #: The figure by which methods are ordered, by task, and its short name.
@@ -98,16 +95,15 @@ def folds_of(training: Training, folds: int, seed: int) -> list[tuple[np.ndarray
 def estimators_of(names: Sequence[str], options: FitOptions, task: str) -> dict[str, Any]:
     """Return the estimators of methods and baselines, by name; "auto" is the default method and all baselines."""
     baselines = {baseline.name: baseline for baseline in baselines_of(task)}
-    known = ["auto", ALL_BASELINES, *(method.name for method in METHODS), *baselines]
     wanted: list[str] = []
     for name in names:
-        if name not in known:
-            raise UsageError(f"no method is called {name!r}{did_you_mean(name, known)}; expected {', '.join(known)}")
         wanted += ["auto", *baselines] if name == "auto" else list(baselines) if name == ALL_BASELINES else [name]
     found: dict[str, Any] = {}
     for name in wanted:
         if name in baselines:
             found[name] = baselines[name].create(options.seed)
+        elif name in {baseline.name for baseline in BASELINES}:
+            raise UsageError(f"{name} is not for {task}; use {', '.join(baselines)}")
         else:
             method, machine = machine_of(dataclasses.replace(options, method=name), task)
             found[method.name] = machine

@@ -87,7 +87,7 @@ def training_data(
     path: str,
     target: str,
     *,
-    task: str | None,
+    task: Task | None = None,
     weights: str | None = None,
     reading: ReadOptions | None = None,
     columns: ColumnOptions | None = None,
@@ -98,7 +98,7 @@ def training_data(
     name = find_column(frame, target)
     taken = [name]
     meaning, place = column_meaning(frame, name, columns), Place.of(frame, name)
-    chosen = guess_task(meaning, task, name)
+    chosen = task or guess_task(meaning, name)
     if chosen.name == "classification":
         y, rows = class_labels(meaning, place)
     else:

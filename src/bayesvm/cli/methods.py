@@ -70,29 +70,22 @@ def names_of(task: str) -> str:
     return ", ".join(method.name for method in METHODS if method.task == task)
 
 
+def check_methods(names: Iterable[str], others: Iterable[str] = ()) -> None:
+    """Refuse a name that is no method's, nor one of some others, with the nearest that is."""
+    known = list(dict.fromkeys(["auto", *(method.name for method in METHODS), *others]))
+    for name in names:
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise UsageError(f"no method is called {name!r}{near}; expected one of {', '.join(known)}")
+
+
 def method_of(name: str, task: str) -> Method:
-    """Return the method of a name for a task, or say which there are."""
+    """Return the method of a name for a task; "auto" is the usual one."""
     wanted = DEFAULTS[task] if name == "auto" else name
-    for method in METHODS:
-        if method.name == wanted:
-            if method.task != task:
-                raise UsageError(f"method {name} is for {method.task}, but the task is {task}; use {names_of(task)}")
-            return method
-    names = ["auto", *(method.name for method in METHODS)]
-    raise UsageError(f"no method is called {name!r}{did_you_mean(name, names)}; expected one of {', '.join(names)}")
+    method = next(method for method in METHODS if method.name == wanted)
+    if method.task != task:
+        raise UsageError(f"method {name} is for {method.task}, but the task is {task}; use {names_of(task)}")
+    return method
 
 
-def task_of(name: str) -> str | None:
-    """Return the task of a method's name, None for "auto"; an unknown name is refused."""
-    if name == "auto":
-        return None
-    return method_of(name, next((m.task for m in METHODS if m.name == name), "classification")).task
-
-
-def task_of_any(names: Iterable[str]) -> str | None:
-    """Return the task of the first of several names that is one of a method for one task; None if none is."""
-    tasks = {method.name: method.task for method in METHODS}
-    return next((tasks[name] for name in names if name in tasks), None)
-
-
-__all__ = ["DEFAULTS", "METHODS", "Method", "method_of", "names_of", "task_of", "task_of_any"]
+__all__ = ["DEFAULTS", "METHODS", "Method", "check_methods", "method_of", "names_of"]

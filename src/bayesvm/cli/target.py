@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesvm.cli.methods import METHODS
 from bayesvm.cli.reading import ColumnOptions, check_choice
 from bayesvm.tables import DataError
 from bayesvm.tables.date_format import DateFormat
@@ -39,11 +40,17 @@ def column_meaning(frame: pd.DataFrame, name: str, options: ColumnOptions) -> Pa
     return parse_column(frame, name, Conventions(options.decimal, options.day_first))
 
 
-def guess_task(column: ParsedColumn, given: str | None, name: str) -> Task:
-    """Return the task that a target asks for; ``given`` is what the user or the method says."""
+def asked_task(given: str | None, methods: Sequence[str]) -> Task | None:
+    """Return the task that was asked for, by its name or by that of a method; None if none was."""
+    check_choice("task", given, TASKS)
     if given is not None:
-        check_choice("task", given, TASKS)
         return Task(given, "as asked for")
+    tasks = {method.name: method.task for method in METHODS}
+    return next((Task(tasks[name], f"{name} is for that") for name in methods if name in tasks), None)
+
+
+def guess_task(column: ParsedColumn, name: str) -> Task:
+    """Return the task that a target asks for."""
     if isinstance(column.format, TruthFormat):
         return Task("classification", f"{name} is {column.format.true} or {column.format.false}")
     if not is_numeric(column.values):
@@ -126,6 +133,7 @@ def _as_numbers(column: ParsedColumn, place: Place, expected: str, remedy: str) 
 
 __all__ = [
     "Task",
+    "asked_task",
     "class_labels",
     "column_meaning",
     "guess_task",

@@ -108,22 +108,27 @@ def _of_numbers(numbers: Vector, format: NumberFormat, request: Request, place: 
     if _are_compact_dates(present):
         times = read_moments(numbers, DateFormat(COMPACT), place)
         return Plan(DateColumn.of(times, DateFormat(COMPACT)), f"whole numbers such as {present[0]:.0f} are dates")
-    remark = _numbering(numbers)
-    if remark and not request.by_name and IDENTIFIER.fullmatch(place.column):
+    called_so = IDENTIFIER.fullmatch(place.column) is not None
+    remark = _numbering(numbers, called_so)
+    if remark and called_so and not request.by_name:
         return Plan(LeftOut(ColumnKind.IDENTIFIER), f"{remark} and was left out; to use it, name it among the features")
     remark = remark and f"{remark}; if it is no measurement, name it in drop"
     return Plan(NumberColumn(Gaps.of(numbers), format), remark)
 
 
-def _numbering(numbers: Vector) -> str:
-    """Return how a column numbers the rows, in words; empty if it does not."""
+def _numbering(numbers: Vector, called_so: bool) -> str:
+    """Return how a column numbers or names the rows, in words; empty if it does not.
+
+    Whole numbers that are all different name the rows if the column is called so.
+    """
     if len(numbers) < SOME_ROWS or np.isnan(numbers).any() or np.any(numbers != np.round(numbers)):
         return ""
     if np.all(np.diff(numbers) == 1.0):
         return "it counts the rows"
-    if np.all(np.diff(np.sort(numbers)) == 1.0):
+    steps = np.diff(np.sort(numbers))
+    if np.all(steps == 1.0):
         return "it numbers the rows, in another order"
-    return ""
+    return "it names the rows" if called_so and np.all(steps > 0.0) else ""
 
 
 def _are_compact_dates(numbers: Vector) -> bool:

@@ -10,17 +10,17 @@ LISTED = 12
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean 'x'?" for the known name nearest to a word, an empty text if none is near.
+    """Return " (did you mean 'x'?)" for the known name nearest to a word, an empty text if none is near.
 
     Examples
     --------
     >>> from bayesvm.tables.suggestion import did_you_mean
     >>> did_you_mean("tarrget", ["target", "age"])
-    "; did you mean 'target'?"
+    " (did you mean 'target'?)"
     """
     by_lower = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), by_lower, n=1)
-    return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
+    return f" (did you mean {by_lower[near[0]]!r}?)" if near else ""
 
 
 def listed(names: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from bayesvm.tables.columns.base import GAP, Column, ColumnKind, Encoded
 from bayesvm.tables.frame import Place
 from bayesvm.tables.values import distinct_texts, texts_of
+from bayesvm.typing import Matrix
 
 #: What rare categories are called together.
 OTHER = "(other)"
@@ -54,13 +56,14 @@ class CategoryColumn(Column):
     def encode(self, values: np.ndarray, place: Place) -> Encoded:
         """Return the indicators of the categories."""
         codes, distinct = distinct_texts(texts_of(values))
-        table = np.vstack([self._indicators(str(text)) for text in (*distinct, GAP)])
+        table = self.indicator_table([*distinct, GAP])  # the code of a gap is -1: the last row
         return Encoded(table[codes], self._remark(codes, distinct))
 
-    def _indicators(self, text: str) -> np.ndarray:
-        if text not in self.categories and OTHER in self.categories:
-            text = OTHER
-        return np.array([float(text == category) for category in self.indicators])
+    def indicator_table(self, texts: Sequence[str | None]) -> Matrix:
+        """Return the indicators of texts, one row each; None is a text that was not seen in training."""
+        spare = OTHER if OTHER in self.categories else None
+        own = [text if text in self.categories else spare for text in texts]
+        return np.array([[float(text == category) for category in self.indicators] for text in own])
 
     def _remark(self, codes: np.ndarray, distinct: np.ndarray) -> str:
         """Return how many rows have a category that was not seen in training."""
