@@ -106,7 +106,7 @@ def test_what_is_ambiguous_is_said_and_can_be_told(tmp_path, capsys):
     text = table(rows, ("a", "when", "label"))
     assert fit(tmp_path, text, "--json") == 0
     found = capsys.readouterr()
-    for words in ("a comma between thousands; if it is a decimal comma", "the day first; if the month stands first"):
+    for words in ("',' between thousands; if it is the decimal mark", "the day first; if the month stands first"):
         assert sum(words in line for line in json.loads(found.out)["warnings"]) == 1
         assert words in found.err
     assert any("if the month stands first" in line for line in read_info(tmp_path / "m.bvm")["facts"]["warnings"])
@@ -120,7 +120,7 @@ def test_a_wrong_cell_among_numbers_is_one_error(tmp_path, capsys):
     assert fit(tmp_path, table(rows)) == 3
     error = capsys.readouterr().err
     assert "d.csv, row 22, column 'a': expected a number such as" in error
-    assert "found 'n.a.!'; correct the cell (NA means missing), or name the column in drop or in categories" in error
+    assert "found 'n.a.!'; correct the cell (NA means missing), or name the column in drop or categories" in error
     assert fit(tmp_path, table(rows), "--drop", "a", "-q") == 0
     assert kinds(tmp_path / "m.bvm")[0] == "DROPPED"
 
@@ -145,7 +145,7 @@ def test_columns_that_are_misspelt_or_taken_are_refused(tmp_path, capsys):
 def test_encodings_are_told(tmp_path, capsys):
     text = table(rows_of()).replace("place", "straße").replace("north", "höher").encode("cp1252")
     assert fit(tmp_path, text) == 3
-    assert "expected text in UTF-8, found the byte 0xdf; name its encoding, such as cp1252" in capsys.readouterr().err
+    assert "expected text in UTF-8, found the byte 0xdf; name its encoding (--encoding), such as cp1252" in capsys.readouterr().err
     assert fit(tmp_path, text, "--encoding", "cp1252", "-q") == 0
     assert load(tmp_path / "m.bvm")[0].plans_[2].column.categories == ("höher", "south")
 

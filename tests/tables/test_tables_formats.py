@@ -53,7 +53,7 @@ def test_numbers_are_read_as_people_write_them(texts, numbers):
 
 def test_a_comma_before_three_digits_is_pointed_out_unless_the_table_or_the_caller_tells():
     with pytest.warns(
-        TableWarning, match="column 'a': '12,345' was read as 12345, .*if it is a decimal comma, say decimal"
+        TableWarning, match="column 'a': '12,345' was read as 12345, .*if it is the decimal mark, say decimal=','"
     ):
         found = encoded(["12,345", "1,250"])[0]
     assert found.tolist() == [12345.0, 1250.0]
@@ -63,6 +63,18 @@ def test_a_comma_before_three_digits_is_pointed_out_unless_the_table_or_the_call
     assert TableEncoder().fit_transform(table).tolist() == [[12.345, 0.5, 1234.0], [1.25, 1.5, 2345.0]]
     table = {"a": ["12,345", "1,250"], "b": ["0.5", "1.5"], "c": ["1.234", "2.345"]}
     assert TableEncoder().fit_transform(table).tolist() == [[12345.0, 0.5, 1.234], [1250.0, 1.5, 2.345]]
+
+
+def test_a_point_before_three_digits_stands_between_thousands_of_money_or_beside_whole_numbers():
+    for texts, numbers in (
+        (["1.200", "950", "12.345"], [1200, 950, 12345]),
+        (["312.345 €", "1.200 €"], [312345, 1200]),
+    ):
+        with pytest.warns(TableWarning, match=r"was read as .*, '\.' between thousands; if it is the decimal mark"):
+            assert encoded(texts)[0].tolist() == numbers
+    assert encoded(["1.200", "950"], decimal=".")[0].tolist() == [1.2, 950.0]
+    assert encoded(["1.200", "0.950"])[0].tolist() == [1.2, 0.95]
+    assert encoded(["1.200", "2.950"])[0].tolist() == [1.2, 2.95]  # all with three decimals
 
 
 def test_new_rows_are_read_as_the_training_data_were():
@@ -84,7 +96,7 @@ def test_a_wrong_cell_among_numbers_is_an_error_with_a_remedy():
     texts = [f"{i / 7:.2f}" for i in range(60)]
     texts[17] = "abc"
     with pytest.raises(
-        DataError, match=r"row 18, column 'a': expected a number such as '0\.00', found 'abc'; .*drop or in cat"
+        DataError, match=r"row 18, column 'a': expected a number such as '0\.00', found 'abc'; .*drop or cat"
     ):
         encoded(texts)
     dates = [f"2019-{1 + i % 12:02d}-{1 + i // 12:02d}" for i in range(60)]

@@ -41,9 +41,7 @@ def test_a_header_with_years_and_other_numbers_is_found(tmp_path, first, below):
 
 
 def test_years_above_decimals_are_names_and_that_is_pointed_out(tmp_path):
-    with pytest.warns(
-        TableWarning, match="were taken for names of columns; if they are data, say that there is no header"
-    ):
+    with pytest.warns(TableWarning, match="were taken for names of columns; if they are data, say header=False"):
         table = read(tmp_path, "2019,2020,2021\n1.5,2.5,3.5\n2.5,3.5,4.5\n")
     assert list(table.columns) == ["2019", "2020", "2021"]
     with warnings.catch_warnings():

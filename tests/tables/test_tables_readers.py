@@ -91,9 +91,7 @@ def test_text_formats(tmp_path, name, text):
 
 def test_other_encodings_are_named(tmp_path):
     path = written(tmp_path, "a.csv", "größe,b\n1,2\n".encode("cp1252"))
-    with pytest.raises(
-        DataError, match=r"row 1: expected text in UTF-8, found the byte 0xf6; name its encoding, such as"
-    ):
+    with pytest.raises(DataError, match=r"row 1: expected text in UTF-8, found the byte 0xf6; name its encoding"):
         read_table(path)
     assert list(read_table(path, encoding="cp1252").columns) == ["größe", "b"]
     with pytest.raises(DataError, match="no encoding is called 'klingon'"):

@@ -20,7 +20,7 @@ from bayesvm.tables.number_format import NumberFormat
 
 
 def _padded_signed_factor(fields: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 kept the factor on the points with positive curvature alone, ``at`` their positions within the support."""
+    """Version 1 kept the factor on the points of positive curvature alone, ``at`` their places within the support."""
     at, positive, size = fields["at"], fields["positive"], fields["support"].size
     root, L = np.zeros(size), np.eye(size, order="F")
     root[at] = positive.root

@@ -263,7 +263,7 @@ def _leak(column: Column, values: np.ndarray, target: np.ndarray | None, place: 
     if isinstance(column, NumberColumn):
         values = read_numbers(values, column.format, place)
     leak = leak_of(values, target)
-    return leak and f"{leak}; if it is not known before the target is, name it in drop"
+    return leak and f"{leak}; if it is not known before the target is, name it in drop (--drop)"
 
 
 def _sentences(plans: Sequence[ColumnPlan]) -> list[str]:

@@ -90,7 +90,7 @@ def no_column(frame: pd.DataFrame, name: str) -> DataError:
     """Return the error of a column that a table does not have: it says which there are, and which may be meant."""
     names = list(frame.columns)
     made_up = frame.index.name == ROW and names == [f"c{j + 1}" for j in range(len(names))]
-    hint = "; if the first row of the file holds the names, say that it has a header" if made_up else ""
+    hint = "; if the first row of the file holds the names, say header=True (--header)" if made_up else ""
     return DataError(
         f"{source_of(frame)}: no column {name!r}{did_you_mean(name, names)}; the columns are {listed(names)}{hint}"
     )

@@ -135,19 +135,23 @@ def decimal_mark(columns: Iterable[Sequence[NumberFormat]]) -> str | None:
     return told.pop() if len(told) == 1 else None
 
 
-def chosen_format(formats: Sequence[NumberFormat], decimal: str | None) -> tuple[NumberFormat, bool]:
+def chosen_format(formats: Sequence[NumberFormat], texts: np.ndarray, decimal: str | None) -> tuple[NumberFormat, bool]:
     """Return the format that is meant, of those that fit, and whether it could as well be another one.
 
-    Texts such as ``12,345`` are ambiguous if the decimal mark is not known; the comma is then taken to set thousands
-    apart.
+    If the decimal mark is not known, texts such as ``12,345`` are ambiguous, and the mark is taken to set thousands
+    apart. So are texts such as ``1.200`` if they are amounts of money, or stand beside whole numbers without a point;
+    if all of them have three digits behind the point, it is the decimal one.
     """
     meant = [format for format in formats if format.decimal == decimal]
     if meant:
         return meant[0], False
-    marks = [(format.decimal, format.thousands) for format in formats]
-    if (",", "") in marks and (".", ",") in marks and (".", "") not in marks:
-        return formats[marks.index((".", ","))], True
-    return formats[0], False
+    by_marks = {(format.decimal, format.thousands): format for format in formats}
+    if (".", "") not in by_marks:
+        return (by_marks[".", ","], True) if (",", "") in by_marks and (".", ",") in by_marks else (formats[0], False)
+    with_points = (",", ".") in by_marks and any("." in text for text in texts)
+    if with_points and (formats[0].symbol in CURRENCIES or any("." not in text for text in texts)):
+        return by_marks[",", "."], True
+    return by_marks[".", ""], False
 
 
 __all__ = ["CURRENCIES", "PERCENT", "NumberFormat", "chosen_format", "decimal_mark", "fitting_formats"]

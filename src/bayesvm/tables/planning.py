@@ -111,8 +111,8 @@ def _of_numbers(numbers: Vector, format: NumberFormat, request: Request, place: 
     called_so = IDENTIFIER.fullmatch(place.column) is not None
     remark = _numbering(numbers, called_so)
     if remark and called_so and not request.by_name:
-        return Plan(LeftOut(ColumnKind.IDENTIFIER), f"{remark} and was left out; to use it, name it among the features")
-    remark = remark and f"{remark}; if it is no measurement, name it in drop"
+        return Plan(LeftOut(ColumnKind.IDENTIFIER), f"{remark} and was left out; to use it, name it in features")
+    remark = remark and f"{remark}; if it is no measurement, name it in drop (--drop)"
     return Plan(NumberColumn(Gaps.of(numbers), format), remark)
 
 

@@ -112,14 +112,16 @@ def find_format(survey: TextSurvey, conventions: Conventions) -> Found:
 
 
 def _of_numbers(texts: np.ndarray, formats: list[NumberFormat], conventions: Conventions) -> Found:
-    format, ambiguous = chosen_format(formats, conventions.decimal)
+    format, ambiguous = chosen_format(formats, texts, conventions.decimal)
     if not ambiguous:
         return Found(format)
-    example = texts[0]
+    mark = format.thousands
+    example = next(text for text in texts if mark in text)
     value = format.parse([example])[0]
     return Found(
         format,
-        f"{example!r} was read as {value:.12g}, a comma between thousands; if it is a decimal comma, say decimal ','",
+        f"{example!r} was read as {value:.12g}, {mark!r} between thousands; if it is the decimal mark, say "
+        f"decimal={mark!r} (--decimal {mark})",
     )
 
 
@@ -129,7 +131,9 @@ def _of_dates(texts: np.ndarray, formats: list[DateFormat], conventions: Convent
         return Found(format)
     shown = np.datetime_as_string(format.parse(texts[:1])[0], unit="D")
     return Found(
-        format, f"{texts[0]!r} was read as {shown}, the day first; if the month stands first, say day_first=False"
+        format,
+        f"{texts[0]!r} was read as {shown}, the day first; if the month stands first, say day_first=False "
+        "(--month-first)",
     )
 
 
@@ -161,7 +165,7 @@ def check_not_mostly(texts: np.ndarray, rows: np.ndarray, many: int, place: Plac
             wrong = int(np.flatnonzero(~is_one)[0])
             raise DataError(
                 f"{place.at(int(rows[wrong]))}: expected a {what} such as {texts[is_one][0]!r}, found "
-                f"{texts[wrong]!r}; correct the cell (NA means missing), or name the column in drop or in categories"
+                f"{texts[wrong]!r}; correct the cell (NA means missing), or name the column in drop or categories"
             )
         if share >= 0.5:
             example = texts[~is_one][0]

@@ -65,7 +65,7 @@ def decoded(content: bytes, source: str, encoding: str | None = None) -> str:
         text = content.decode(chosen)
     except UnicodeDecodeError as error:
         row = content[: error.start].count(b"\n") + 1
-        remedy = "" if encoding else "; name its encoding, such as cp1252 (Western Europe)"
+        remedy = "" if encoding else "; name its encoding (--encoding), such as cp1252 for Western Europe"
         raise DataError(
             f"{source}, row {row}: expected text in {chosen.upper()}, found the byte 0x{content[error.start]:02x}"
             f"{remedy}"
@@ -74,9 +74,7 @@ def decoded(content: bytes, source: str, encoding: str | None = None) -> str:
         raise DataError(f"{source}: no encoding is called {encoding!r}") from None
     if "\0" in text:
         row = text[: text.index("\0")].count("\n") + 1
-        raise DataError(
-            f"{source}, row {row}: expected text, found a null character; name its encoding, such as utf-16"
-        )
+        raise DataError(f"{source}, row {row}: expected text, found a null character; name its encoding (--encoding)")
     return text.removeprefix("\ufeff")
 
 

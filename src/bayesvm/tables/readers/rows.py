@@ -106,7 +106,7 @@ def _has_names(rows: Rows) -> bool:
         return False
     warnings.warn(
         f"{rows.source}, row {rows.numbers[0]}: {', '.join(top[:3])}{', ...' if len(top) > 3 else ''} were taken for "
-        "names of columns; if they are data, say that there is no header",
+        "names of columns; if they are data, say header=False (--no-header)",
         TableWarning,
         stacklevel=2,
     )
