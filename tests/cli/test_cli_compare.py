@@ -16,13 +16,14 @@ from bayesvm.cli.comparison import Judged, _verdict
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder with a table of two classes and a number."""
+    """Return a folder with a table of two classes, and one of a number."""
     path = tmp_path_factory.mktemp("compare")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     f = X[:, 0] + np.sin(2.0 * X[:, 1])
-    lines = [f"{a:.3f},{b:.3f},{'up' if v > 0 else 'down'},{v + 0.1:.4f}" for (a, b), v in zip(X, f)]
-    (path / "d.csv").write_text("\n".join(["a,b,label,value", *lines]) + "\n")
+    for name, cells in (("label", np.where(f > 0.0, "up", "down")), ("value", np.round(f + 0.1, 4))):
+        lines = [f"{a:.3f},{b:.3f},{cell}" for (a, b), cell in zip(X, cells)]
+        (path / f"{name}.csv").write_text("\n".join([f"a,b,{name}", *lines]) + "\n")
     return path
 
 
@@ -32,14 +33,14 @@ def small_grid(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("target", "drop", "names"),
+    ("target", "names"),
     [
-        ("label", "value", {"bayesian-svc", "majority", "logistic", "tuned-svc", "boosting"}),
-        ("value", "label", {"bayesian-svr", "mean", "ridge", "tuned-svr", "boosting"}),
+        ("label", {"bayesian-svc", "majority", "logistic", "tuned-svc", "boosting"}),
+        ("value", {"bayesian-svr", "mean", "ridge", "tuned-svr", "boosting"}),
     ],
 )
-def test_by_default_the_usual_method_is_compared_with_baselines(folder, capsys, target, drop, names):
-    arguments = ["compare", str(folder / "d.csv"), "--target", target, "--drop", drop, "--folds", "2", "--starts", "1"]
+def test_by_default_the_usual_method_is_compared_with_baselines(folder, capsys, target, names):
+    arguments = ["compare", str(folder / f"{target}.csv"), "--target", target, "--folds", "2", "--starts", "1"]
     assert run([*arguments, "--json", "-q"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {row["method"] for row in found["methods"]} == names
@@ -53,11 +54,9 @@ def test_by_default_the_usual_method_is_compared_with_baselines(folder, capsys, 
 def test_evidences_are_shown_only_where_they_can_be_compared(folder, capsys):
     arguments = [
         "compare",
-        str(folder / "d.csv"),
+        str(folder / "label.csv"),
         "--target",
         "label",
-        "--drop",
-        "value",
         "--folds",
         "2",
         "--starts",
@@ -74,10 +73,10 @@ def test_evidences_are_shown_only_where_they_can_be_compared(folder, capsys):
 
 
 def test_columns_are_spoken_of_once(folder, tmp_path, capsys):
-    lines = (folder / "d.csv").read_text().splitlines()
+    lines = (folder / "label.csv").read_text().splitlines()
     path = tmp_path / "d.csv"
     path.write_text("\n".join([f"id,{lines[0]}", *(f"{i},{line}" for i, line in enumerate(lines[1:]))]) + "\n")
-    arguments = ["compare", str(path), "--target", "label", "--drop", "value", "--folds", "2", "--starts", "1"]
+    arguments = ["compare", str(path), "--target", "label", "--folds", "2", "--starts", "1"]
     assert run([*arguments, "--methods", "ls-svc"]) == 0
     assert capsys.readouterr().err.count("it counts the rows and was left out") == 1
 

@@ -80,44 +80,50 @@ def test_the_demo_overwrites_nothing_without_force(tmp_path, capsys):
 
 
 # -- links, devices, a full disk --------------------------------------------------------------------------------------
-@pytest.mark.skipif(os.name != "posix", reason="needs links and devices")
-def test_links_are_followed_and_devices_written_to(folder, tmp_path):
-    target, link, pipe = tmp_path / "target.csv", tmp_path / "link.csv", tmp_path / "pipe"
-    target.write_text("old")
-    link.symlink_to(target)
-    assert run(predict_arguments(folder, link, "--force")) == 0
-    assert link.is_symlink()
-    assert target.read_text().startswith("prediction,")
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_links_are_followed(folder, tmp_path):
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    link.symlink_to(target)  # to a file that does not exist yet
+    for options in ((), ("--force",)):
+        assert run(predict_arguments(folder, link, *options)) == 0
+        assert link.is_symlink()
+        assert target.read_text().startswith("prediction,")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_pipes_and_devices_are_written_to_and_not_replaced(folder, tmp_path):
+    pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
         assert run(predict_arguments(folder, pipe)) == 0
+        assert stat.S_ISFIFO(os.stat(pipe).st_mode)
         assert os.read(reader, 100).startswith(b"prediction,")
     finally:
         os.close(reader)
-    assert stat.S_ISFIFO(os.stat(pipe).st_mode)
 
 
 def test_a_full_disk_is_no_mistake_of_the_caller(folder, tmp_path, capsys, monkeypatch):
     def full(*arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("bayesvm.persistence.container.write_atomically", full)
+    monkeypatch.setattr(os, "fsync", full)
     assert run([*predict_arguments(folder, tmp_path / "p.csv"), "--json"]) == 1
     found = capsys.readouterr()
     assert f"{tmp_path / 'p.csv'}: cannot be written (No space left on device)" in found.err
     assert json.loads(found.out)["error"]["kind"] == "failed"
+    assert list(tmp_path.iterdir()) == []
 
 
 # -- B12: formats -----------------------------------------------------------------------------------------------------
 def test_a_workbook_is_a_workbook(folder, tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     out = tmp_path / "p.xlsx"
-    assert run(predict_arguments(folder, out, "--keep", "y")) == 0
+    assert run(predict_arguments(folder, out)) == 0
     rows = list(openpyxl.load_workbook(out).active.iter_rows(values_only=True))
-    assert rows[0] == ("y", "prediction", "P(no)", "P(yes)")
+    assert rows[0] == ("prediction", "P(no)", "P(yes)")
     assert len(rows) == 25
-    assert isinstance(rows[1][2], float)
+    assert isinstance(rows[1][1], float)
 
 
 def test_json_lines_are_json_lines(folder, tmp_path):
@@ -294,19 +300,24 @@ def test_help_loads_neither_the_machines_nor_scikit_learn_nor_pandas():
 
 
 # -- B9: what is shown ------------------------------------------------------------------------------------------------
-def test_relevances_are_shown_largest_first_and_what_is_left_out_is_counted(capsys):
-    from bayesvm.cli.console import Reporter
-
-    relevance = {f"x{j}": float((7 * j) % 31) for j in range(30)}
-    scales = [{"name": f"gaussian.lengthscale[x{j}]", "value": 1.0} for j in range(30)]
-    facts = {"hyperparameters": [{"name": "variance", "value": 2.0}, *scales], "relevance": relevance}
-    fitting.show_learnt(facts, Reporter())
+def test_relevances_are_shown_largest_first_and_what_is_left_out_is_counted(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 15))
+    y = np.where(X[:, 11] + 0.5 * X[:, 3] + 0.2 * rng.normal(size=50) > 0.0, "up", "down")
+    lines = [",".join([*(f"{v:.3f}" for v in row), label]) for row, label in zip(X, y)]
+    (tmp_path / "d.csv").write_text("\n".join([",".join([*(f"x{j}" for j in range(15)), "y"]), *lines]) + "\n")
+    arguments = ["fit", str(tmp_path / "d.csv"), "--target", "y", "--model", str(tmp_path / "m.bvm"), "--starts", "1"]
+    assert run([*arguments, "--ard"]) in (0, 4)
     lines = capsys.readouterr().out.splitlines()
-    shown = [float(line.split()[1]) for line in lines[3:15]]
-    assert shown == sorted(relevance.values(), reverse=True)[:12]
-    assert lines[0].split() == ["hyperparameter", "value"]
-    assert lines[1].split() == ["variance", "2"]
-    assert lines[15].strip() == "and 18 more; 'bayesvm inspect' shows them all"
+    begin = next(i for i, line in enumerate(lines) if line.split() == ["feature", "relevance"])
+    shown = [line.split() for line in lines[begin + 1 : begin + 13]]
+    assert shown[0][0] == "x11"
+    relevances = [float(value) for _, value in shown]
+    assert relevances == sorted(relevances, reverse=True)
+    assert lines[begin + 13].strip() == "and 3 more; 'bayesvm inspect' shows them all"
+    assert run(["inspect", str(tmp_path / "m.bvm")]) == 0
+    said = capsys.readouterr().out
+    assert all(f"x{j} " in said for j in range(15))
 
 
 def test_hyperparameters_that_are_left_out_are_counted(capsys):

@@ -145,7 +145,10 @@ def test_columns_that_are_misspelt_or_taken_are_refused(tmp_path, capsys):
 def test_encodings_are_told(tmp_path, capsys):
     text = table(rows_of()).replace("place", "straße").replace("north", "höher").encode("cp1252")
     assert fit(tmp_path, text) == 3
-    assert "expected text in UTF-8, found the byte 0xdf; name its encoding (--encoding), such as cp1252" in capsys.readouterr().err
+    assert (
+        "expected text in UTF-8, found the byte 0xdf; name its encoding (--encoding), such as cp1252"
+        in capsys.readouterr().err
+    )
     assert fit(tmp_path, text, "--encoding", "cp1252", "-q") == 0
     assert load(tmp_path / "m.bvm")[0].plans_[2].column.categories == ("höher", "south")
 
@@ -186,6 +189,9 @@ def test_categories_that_are_new_are_counted_and_said(tmp_path, capsys):
     assert fit(tmp_path, table(rows_of()), "-q") == 0
     (tmp_path / "new.csv").write_text("a,b,place\n1,2,east\n1,2,west\n1,2,north\n,2,north\n")
     arguments = ["predict", str(tmp_path / "m.bvm"), str(tmp_path / "new.csv")]
+    assert run(arguments) == 0
+    error = capsys.readouterr().err
+    assert "column 'place': 2 rows with a category that the training data do not have ('east', 'west')" in error
     assert run([*arguments, "--json"]) == 0
     found = capsys.readouterr()
     gaps, new = json.loads(found.out)["warnings"]
