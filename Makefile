@@ -139,7 +139,7 @@ sanitize:
 
 # -- documentation, benchmarks, experiments -------------------------------------------------------------------------
 demo: $(VENV)/.package
-	$(BIN)/python examples/demo.py --out demo-output
+	$(BIN)/python examples/demo.py --out demo-output --force
 
 docs: $(VENV)/.docs-tools $(VENV)/.package
 	$(SINGLE) $(BIN)/python scripts/gallery.py docs/_gallery

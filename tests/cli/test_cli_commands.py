@@ -265,7 +265,7 @@ def test_kernel_weights_and_other_options(folder, tmp_path):
     assert "weight" not in model.feature_names_in_.tolist()
 
 
-# -- how commands end ------------------------------------------------------------------------------------------------------
+# -- how commands end -------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

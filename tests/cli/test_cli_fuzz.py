@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from model_zoo import data, fitted
 from sklearn.pipeline import make_pipeline
 
 pytest.importorskip("typer")
+pytest.importorskip("openpyxl")
 
 from bayesvm import BayesianSVC
 from bayesvm.cli.app import run
@@ -21,6 +23,7 @@ from bayesvm.report import collect_facts
 from bayesvm.tables import TableEncoder
 
 CODES = {0, 2, 3, 4, 130}
+ENDINGS = ["csv", "tsv", "data", "libsvm", "arff", "parquet", "xlsx", "jsonl", "csv.gz", "csv.bz2", "csv.xz", "csv.zip"]
 PIECES = [
     b",",
     b"\n",
@@ -51,9 +54,24 @@ def corpus():
     files = {end: sep.join("abc") + "\n" + "".join(sep.join(row) + "\n" for row in rows) for end, sep in lines.items()}
     files["data"] = "".join(" ".join(row) + "\n" for row in rows)
     files["libsvm"] = "".join(f"{1 if c == 'yes' else -1} 1:{a} 2:{b}\n" for a, b, c in rows)
+    files["jsonl"] = "".join(f'{{"a": {a}, "b": {b}, "c": "{c}"}}\n' for a, b, c in rows)
     head = "@relation r\n@attribute a numeric\n@attribute b real\n@attribute c {yes,no}\n@data\n"
     files["arff"] = head + "".join(",".join(row) + "\n" for row in rows)
-    return {end: text.encode() for end, text in files.items()}
+    return {**{end: text.encode() for end, text in files.items()}, "xlsx": workbook([("a", "b", "c"), *rows])}
+
+
+def workbook(rows):
+    """Return the bytes of a workbook whose members are not compressed, so that damage reaches its cells."""
+    import openpyxl
+
+    book, packed, out = openpyxl.Workbook(), io.BytesIO(), io.BytesIO()
+    for row in rows:
+        book.active.append(row)
+    book.save(packed)
+    with zipfile.ZipFile(packed) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    return out.getvalue()
 
 
 def mutated(content, rng):
@@ -166,7 +184,7 @@ def test_damaged_files_at_length(models, tmp_path, ended_well):
     cases(1000, 2000, models, tmp_path, ended_well)
 
 
-@given(st.binary(max_size=200), st.sampled_from(["csv", "tsv", "data", "libsvm", "arff", "parquet", "csv.gz"]))
+@given(st.binary(max_size=200), st.sampled_from(ENDINGS))
 @settings(max_examples=50, deadline=None)
 def test_any_bytes_as_data(tmp_path_factory, models, content, end):
     folder = tmp_path_factory.mktemp("bytes")

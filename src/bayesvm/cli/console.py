@@ -7,8 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table as RichTable
+from bayesvm.cli.exit_codes import ExitCode
 
 
 class Reporter:
@@ -17,15 +16,23 @@ class Reporter:
     Parameters
     ----------
     quiet : bool
-        Whether lines on the way and the summary are left out.
+        Whether nothing is said but errors.
     as_json : bool
-        Whether the result is one JSON object on standard output.
+        Whether the result, or the error, is one JSON object on standard output.
     aside : bool
         Whether the summary goes to standard error because standard output carries data.
+
+    Attributes
+    ----------
+    warnings : list of str
+        The warnings so far; they are part of the JSON result.
     """
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False, aside: bool = False) -> None:
+        from rich.console import Console
+
         self.quiet, self.as_json = quiet, as_json
+        self.warnings: list[str] = []
         self._err = Console(stderr=True, highlight=False, soft_wrap=True)
         self._out = self._err if aside else Console(highlight=False, soft_wrap=True)
 
@@ -39,6 +46,12 @@ class Reporter:
         if not self.quiet:
             self._err.print(line, markup=False)
 
+    def warn(self, line: str) -> None:
+        """Say a warning, once."""
+        if line not in self.warnings:
+            self.warnings.append(line)
+            self.say(f"warning: {line}")
+
     def heading(self, text: str) -> None:
         """Begin the summary."""
         if not self.quiet and not self.as_json:
@@ -51,20 +64,30 @@ class Reporter:
                 self._out.print(f"  {line}", markup=False)
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Show a table."""
+        """Show a table: the first column on the left, the others on the right, nothing cut off."""
         if self.quiet or self.as_json:
             return
-        table = RichTable(box=None, pad_edge=False)
-        for i, name in enumerate(head):
-            table.add_column(name, justify="left" if i == 0 else "right")
-        for row in rows:
-            table.add_row(*(str(cell).replace("[", "\\[") for cell in row))
-        self._out.print(table)
+        cells = [[str(cell) for cell in row] for row in (head, *rows)]
+        widths = [max(len(row[j]) for row in cells) for j in range(len(head))]
+        for i, row in enumerate(cells):
+            parts = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]
+            self._out.print("  ".join(parts).rstrip(), style=None if i else "bold", markup=False)
 
     def result(self, value: Mapping[str, Any]) -> None:
         """Give the result to machines."""
         if self.as_json:
-            sys.stdout.write(json.dumps(_finite(value), ensure_ascii=False) + "\n")
+            merged = [*self.warnings, *(w for w in value.get("warnings", ()) if w not in self.warnings)]
+            _write_json({**value, "warnings": merged})
+
+    def failure(self, code: ExitCode, message: str) -> None:
+        """Say why the command failed: one line on standard error, and for machines an object with the key "error"."""
+        sys.stderr.write(f"bayesvm: {message}\n")
+        if self.as_json:
+            _write_json({"error": {"kind": code.name.lower(), "code": int(code), "message": message}})
+
+
+def _write_json(value: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(_finite(value), ensure_ascii=False) + "\n")
 
 
 def _finite(value: Any) -> Any:

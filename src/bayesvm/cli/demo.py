@@ -20,6 +20,7 @@ from sklearn.svm import SVC
 
 from bayesvm import BayesianSVC
 from bayesvm.cli.console import Reporter
+from bayesvm.cli.output import check_output
 from bayesvm.datasets import make_ripley
 from bayesvm.persistence import save
 from bayesvm.report import collect_facts, measure, write_report
@@ -41,9 +42,15 @@ def cross_validated_svc() -> CalibratedClassifierCV:
     )
 
 
-def demo(out: Path, say: Reporter, *, n: int = 250, n_test: int = 5000) -> None:
+#: What is written.
+REPORT, MODEL, PICTURE = "report.html", "model.bvm", "probability.png"
+
+
+def demo(out: Path, say: Reporter, *, n: int = 250, n_test: int = 5000, force: bool = False) -> None:
     """Fit, compare, and write model, report and picture to a folder."""
     out.mkdir(parents=True, exist_ok=True)
+    for name in (REPORT, MODEL, PICTURE):
+        check_output(str(out / name), force=force)
     rng = np.random.default_rng(7)
     X, y = mixture(n, rng)
     X_test, y_test = mixture(n_test, rng)
@@ -57,10 +64,10 @@ def demo(out: Path, say: Reporter, *, n: int = 250, n_test: int = 5000) -> None:
         error = 100.0 * float(np.mean(model.predict(X_test) != y_test))
         rows.append([name, f"{error:.2f}", f"{log_loss(y_test, model.predict_proba(X_test)):.4f}", f"{seconds:.2f}"])
     facts = collect_facts(machine, X, y, target="class")
-    save(machine, out / "model.bvm", info={"facts": facts})
+    save(machine, out / MODEL, info={"facts": facts})
     test = as_plain(measure(machine, X_test, y_test, "test data"))
-    write_report(out / "report.html", facts, title="A support vector machine that tuned itself", test=test)
-    files = ["report.html", "model.bvm", *_picture(machine, X, y, out)]
+    write_report(out / REPORT, facts, title="A support vector machine that tuned itself", test=test)
+    files = [REPORT, MODEL, *_picture(machine, X, y, out)]
     say.heading("A support vector machine that tuned itself")
     say.lines([f"trained on {n} points, tested on {n_test}; nothing was set by hand"])
     ended = "converged" if machine.converged_ else "did not converge"
@@ -83,8 +90,8 @@ def _picture(machine: Any, X: Matrix, y: Indices, out: Path) -> list[str]:
     figure = Figure(figsize=(7, 5.2), layout="constrained")
     FigureCanvasAgg(figure)
     DecisionSurfaceDisplay.from_estimator(machine, X, y, ax=figure.subplots())
-    figure.savefig(out / "probability.png", dpi=130)
-    return ["probability.png"]
+    figure.savefig(out / PICTURE, dpi=130)
+    return [PICTURE]
 
 
 __all__ = ["cross_validated_svc", "demo", "mixture"]

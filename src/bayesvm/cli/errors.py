@@ -1,62 +1,132 @@
-"""From errors to exit codes: a command never ends with a traceback."""
+"""From errors to exit codes.
+
+Errors that the library raises on its own account end a command with one line. Anything else is a fault of the library:
+it ends with a traceback, so that it can be reported, and not with the claim that the data are at fault.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import sys
+import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import typer
 
-from bayesvm.cli.exit_codes import ExitCode, UsageError
-from bayesvm.exceptions import ConvergenceWarning, NotPositiveDefiniteError
-from bayesvm.kernels.expression import KernelSyntaxError
-from bayesvm.persistence import ModelFileError
-from bayesvm.tables import DataError
-
-#: What numbers that no machine can treat may raise in the layers below.
-HOPELESS = (ValueError, TypeError, ArithmeticError, NotPositiveDefiniteError, MemoryError, RecursionError)
+from bayesvm.cli.console import Reporter
+from bayesvm.cli.exit_codes import ExitCode, OutputError, UsageError
 
 
 @contextlib.contextmanager
-def guarded(*, quiet: bool) -> Iterator[None]:
-    """Turn errors into one line on standard error and an exit code; log lines go to standard error too."""
+def guarded(say: Reporter) -> Iterator[None]:
+    """Turn errors into one line on standard error and an exit code; warnings and log lines go there too."""
+    try:
+        with _logged(say), _warned(say):
+            yield
+    except typer.Exit:
+        raise
+    except BrokenPipeError:
+        raise typer.Exit(ExitCode.FINE) from None  # the reader has seen enough
+    except KeyboardInterrupt:
+        _end(say, ExitCode.INTERRUPTED, "interrupted before a first result; nothing was written")
+    except MemoryError:
+        _end(say, ExitCode.DATA, "there is not enough memory for these data; take fewer rows")
+    except Exception as error:
+        code = _code(error)
+        if code is None:
+            traceback.print_exception(error, file=sys.stderr)
+            message = f"{type(error).__name__}: {_first_line(error)}"
+            _end(say, ExitCode.FAILED, f"a fault of bayesvm, please report it: {message}")
+        else:
+            _end(say, code, _first_line(error))
+
+
+def _code(error: Exception) -> ExitCode | None:
+    """Return the exit code of an error that the library raises on its own account, None for any other."""
+    from bayesvm.datasets import MissingDataError
+    from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
+    from bayesvm.kernels.expression import KernelSyntaxError
+    from bayesvm.persistence import ModelFileError
+    from bayesvm.tables import DataError
+
+    codes: tuple[tuple[tuple[type[Exception], ...], ExitCode], ...] = (
+        ((UsageError, KernelSyntaxError, IncompatibleError), ExitCode.USAGE),
+        ((DataError, ModelFileError, MissingDataError, NotPositiveDefiniteError), ExitCode.DATA),
+        ((OutputError,), ExitCode.FAILED),
+    )
+    return next((code for kinds, code in codes if isinstance(error, kinds)), None)
+
+
+@contextlib.contextmanager
+def data_refused() -> Iterator[None]:
+    """Turn the ``ValueError`` by which an estimator refuses data into a :class:`~bayesvm.tables.DataError`.
+
+    That is how scikit-learn's interface has estimators refuse data. It belongs around calls of estimators alone: a
+    ``ValueError`` from elsewhere is a fault.
+    """
+    from bayesvm.persistence import ModelFileError
+    from bayesvm.tables import DataError
+
+    try:
+        yield
+    except (DataError, ModelFileError):
+        raise
+    except ValueError as error:
+        raise DataError(f"the data cannot be used: {_first_line(error)}") from error
+
+
+@contextlib.contextmanager
+def _logged(say: Reporter) -> Iterator[None]:
+    """Send the library's log to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("bayesvm: %(message)s"))
     logger = logging.getLogger("bayesvm")
     before = logger.level
     logger.addHandler(handler)
-    logger.setLevel(logging.ERROR if quiet else logging.WARNING)
+    logger.setLevel(logging.ERROR if say.quiet else logging.WARNING)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # commands say so themselves
-            yield
-    except (UsageError, KernelSyntaxError) as error:
-        _end(ExitCode.USAGE, str(error))
-    except (DataError, ModelFileError) as error:
-        _end(ExitCode.DATA, str(error))
-    except BrokenPipeError:
-        raise typer.Exit(ExitCode.FINE) from None  # the reader has seen enough
-    except OSError as error:
-        _end(ExitCode.USAGE, f"{error.filename or 'file'}: {error.strerror or error}")
-    except HOPELESS as error:
-        _end(ExitCode.DATA, f"the data cannot be used: {_first_line(error)}")
-    except KeyboardInterrupt:
-        _end(ExitCode.INTERRUPTED, "interrupted before a first result; nothing was written")
+        yield
     finally:
         logger.removeHandler(handler)
         logger.setLevel(before)
+
+
+@contextlib.contextmanager
+def _warned(say: Reporter) -> Iterator[None]:
+    """Say warnings about tables as lines; those about convergence are the commands' own to tell."""
+    from bayesvm.exceptions import ConvergenceWarning
+    from bayesvm.tables import TableWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("always", TableWarning)
+        warnings.showwarning = _shown_by(say, warnings.showwarning)
+        yield
+
+
+def _shown_by(say: Reporter, others: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that says warnings about tables, and leaves others to the one that was there."""
+    from bayesvm.tables import TableWarning
+
+    def show(message: Any, category: type[Warning], *place: Any, **options: Any) -> None:
+        if issubclass(category, TableWarning):
+            say.warn(str(message))
+        else:
+            others(message, category, *place, **options)
+
+    return show
 
 
 def _first_line(error: BaseException) -> str:
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
-def _end(code: ExitCode, message: str) -> None:
-    sys.stderr.write(f"bayesvm: {message}\n")
+def _end(say: Reporter, code: ExitCode, message: str) -> None:
+    say.failure(code, message)
     raise typer.Exit(int(code))
 
 
-__all__ = ["guarded"]
+__all__ = ["data_refused", "guarded"]

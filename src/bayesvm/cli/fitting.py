@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import io
 import os
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from bayesvm.cli.console import Reporter
+from bayesvm.cli.errors import data_refused
 from bayesvm.cli.exit_codes import ExitCode, UsageError
-from bayesvm.cli.methods import Method, method_of, task_of
-from bayesvm.cli.target import Task, find_column, guess_task, target_values, weight_values
+from bayesvm.cli.methods import Method, method_of, names_of
+from bayesvm.cli.output import check_output, write_output
+from bayesvm.cli.reading import ColumnOptions, ReadOptions, find_column
+from bayesvm.cli.target import Task, class_labels, column_meaning, guess_task, target_numbers, weight_values
 from bayesvm.hyper import SearchStatus
 from bayesvm.kernels.expression import parse_kernel
 from bayesvm.persistence import save
-from bayesvm.report import collect_facts, write_report
-from bayesvm.tables import Table, TableEncoder, read_table
+from bayesvm.report import collect_facts, render
+from bayesvm.tables import TableEncoder
+from bayesvm.tables.frame import Place, row_numbers, source_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Rows of a table of the summary that are shown.
+SHOWN = 12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,8 +41,10 @@ class Training:
 
     Attributes
     ----------
-    features : Table
-        Columns other than target and weights.
+    features : DataFrame
+        Columns other than target and weights, as they stand in the file.
+    encoder : TableEncoder
+        What is to be done with them; not fitted.
     y : array
         The target.
     weights : array or None
@@ -42,12 +57,18 @@ class Training:
         Rows that have no target.
     """
 
-    features: Table
+    features: pd.DataFrame
+    encoder: TableEncoder
     y: np.ndarray
     weights: np.ndarray | None
     task: Task
     target: str
     dropped: int
+
+    def rows(self, chosen: np.ndarray) -> Training:
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[chosen]
+        return dataclasses.replace(self, features=self.features.iloc[chosen], y=self.y[chosen], weights=weights)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,23 +84,35 @@ class FitOptions:
 
 
 def training_data(
-    path: str, target: str, *, task: str | None, weights: str | None, format: str | None, header: bool | None
+    path: str,
+    target: str,
+    *,
+    task: Task | None = None,
+    weights: str | None = None,
+    reading: ReadOptions | None = None,
+    columns: ColumnOptions | None = None,
 ) -> Training:
     """Read a file and split off target and weights."""
-    table = read_table(path, format=format, header=header)
-    name = find_column(table, target)
-    chosen = guess_task(table.column(name), task, name)
-    y, rows = target_values(table, name, chosen.name)
-    drop = [name]
+    columns = columns or ColumnOptions()
+    frame = (reading or ReadOptions()).read(path)
+    name = find_column(frame, target)
+    taken = [name]
+    meaning, place = column_meaning(frame, name, columns), Place.of(frame, name)
+    chosen = task or guess_task(meaning, name)
+    if chosen.name == "classification":
+        y, rows = class_labels(meaning, place)
+    else:
+        remedy = f"; the task is regression ({chosen.reason}): for classes use {names_of('classification')}"
+        y, rows = target_numbers(meaning, place, remedy)
     values = None
     if weights is not None:
-        column = find_column(table, weights)
-        drop.append(column)
-        values = weight_values(table, column)[rows]
-    features = table.take(rows).without(drop)
-    if not features.columns:
-        raise UsageError(f"{table.source}: there is no column beside the target")
-    return Training(features, y, values, chosen, name, len(table) - rows.size)
+        column = find_column(frame, weights)
+        taken.append(column)
+        values = weight_values(column_meaning(frame, column, columns), Place.of(frame, column))[rows]
+    features = frame.iloc[rows].drop(columns=taken)
+    if features.shape[1] == 0:
+        raise UsageError(f"{source_of(frame)}: there is no column beside the target")
+    return Training(features, columns.encoder(frame, taken), y, values, chosen, name, len(frame) - rows.size)
 
 
 def machine_of(options: FitOptions, task: str, *, progress: bool = False) -> tuple[Method, Any]:
@@ -96,20 +129,19 @@ def machine_of(options: FitOptions, task: str, *, progress: bool = False) -> tup
         given["n_jobs"] = options.jobs
     if progress and importlib.util.find_spec("tqdm") is not None:
         given["verbose"] = 1
-    cls = method.find()
+    cls: Any = method.find()
     known = set() if cls is None else set(cls().get_params())
     optional = {key for key in ("random_state", "verbose") if key not in known}
     return method, method.create(**{key: value for key, value in given.items() if key not in optional})
 
 
 def fit_pipeline(training: Training, machine: Any) -> Pipeline:
-    """Fit the table encoder and the machine; the machine sees named columns if pandas is installed."""
-    encoder = TableEncoder()
-    if importlib.util.find_spec("pandas") is not None:
-        encoder.set_output(transform="pandas")
+    """Fit the table encoder and the machine, which sees named columns."""
+    encoder = clone(training.encoder).set_output(transform="pandas")
     pipeline = Pipeline([("columns", encoder), ("machine", machine)])
     arguments = {} if training.weights is None else {"machine__sample_weight": training.weights}
-    return pipeline.fit(training.features, training.y, **arguments)
+    with data_refused():
+        return pipeline.fit(training.features, training.y, **arguments)
 
 
 def histories(machine: Any) -> list[Any]:
@@ -124,30 +156,32 @@ def exit_code(machine: Any) -> ExitCode:
     return ExitCode.FINE if getattr(machine, "converged_", True) else ExitCode.NOT_CONVERGED
 
 
-def fit(training: Training, options: FitOptions, out: str, report: str | None, say: Reporter) -> ExitCode:
+def fit(
+    training: Training, options: FitOptions, out: str, report: str | None, say: Reporter, *, force: bool = False
+) -> ExitCode:
     """Fit, save, report; return the exit code."""
-    check_writable(out)
-    if report is not None:
-        check_writable(report)
+    for path in (out, report):
+        if path is not None:
+            check_output(path, force=force)
     say.say(f"task: {training.task.name} ({training.task.reason})")
     if training.dropped:
         say.say(f"{training.dropped} rows without a value of {training.target} are left out")
     method, machine = machine_of(options, training.task.name, progress=say.shows_progress)
-    say.say(f"method: {method.name}; {len(training.y)} rows, {len(training.features.names)} columns")
+    say.say(f"method: {method.name}; {len(training.y)} rows, {training.features.shape[1]} columns")
     pipeline = fit_pipeline(training, machine)
     if "verbose" in machine.get_params():
         machine.set_params(verbose=0)
     code = exit_code(machine)
-    preparation = pipeline[0].summary()
-    numbers = [training.features.number(i) for i in range(len(training.y))]
-    facts = collect_facts(
-        pipeline, training.features, training.y, target=training.target, preparation=preparation, rows=numbers
-    )
-    facts["method"], facts["source"] = method.name, training.features.source
-    target: Any = sys.stdout.buffer if out == "-" else out
-    save(pipeline, target, info={"facts": facts})
+    facts = facts_of_fit(pipeline, training, method, say.warnings)
+    model = io.BytesIO()
+    save(pipeline, model, info={"facts": facts})
+    if out == "-":
+        sys.stdout.buffer.write(model.getvalue())
+    else:
+        write_output(out, model.getvalue())
     if report is not None:
-        write_report(report, facts, model="model.bvm" if out == "-" else os.path.basename(out))
+        page = render(facts, model="model.bvm" if out == "-" else os.path.basename(out))
+        write_output(report, page.encode())
     summarize(facts, training.task.reason, out, report, say)
     if code is ExitCode.NOT_CONVERGED:
         say.say("warning: the search did not converge; the model was saved all the same")
@@ -156,11 +190,19 @@ def fit(training: Training, options: FitOptions, out: str, report: str | None, s
     return code
 
 
-def check_writable(path: str) -> None:
-    """Refuse an output that cannot be written, before the work and not after it."""
-    folder = os.path.dirname(path) or "."
-    if path != "-" and (not os.path.isdir(folder) or os.path.isdir(path) or not os.access(folder, os.W_OK)):
-        raise UsageError(f"{path}: expected a file name in a folder that exists and can be written to")
+def facts_of_fit(pipeline: Pipeline, training: Training, method: Method, warned: Sequence[str]) -> dict[str, Any]:
+    """Return the facts of a report, with what was done to the columns and what was pointed out about them."""
+    facts = collect_facts(
+        pipeline,
+        training.features,
+        training.y,
+        target=training.target,
+        preparation=pipeline[0].summary(),
+        rows=row_numbers(training.features).tolist(),
+    )
+    facts["warnings"] = [*warned, *facts["warnings"]]
+    facts["method"], facts["source"] = method.name, source_of(training.features)
+    return facts
 
 
 def summarize(facts: dict[str, Any], reason: str, out: str, report: str | None, say: Reporter) -> None:
@@ -172,31 +214,49 @@ def summarize(facts: dict[str, Any], reason: str, out: str, report: str | None, 
         say.heading("Columns")
         say.lines(data["preparation"])
     say.heading("Result")
-    evidence = facts["log_evidence"]
-    lines = [] if evidence is None else [f"log evidence {evidence:.3f} from {len(facts['starts'])} climbs"]
-    if facts["support"] is not None:
-        lines.append(f"{facts['support']['vectors']} support vectors")
-    performance = facts["performance"]
-    lines += [f"{name} ({performance['source']}): {value:.4g}" for name, value, *_ in performance["figures"]]
-    say.lines(lines)
-    say.table(["hyperparameter", "value"], [[r["name"], f"{r['value']:.4g}"] for r in facts["hyperparameters"][:12]])
+    say.lines(_result(facts))
+    show_learnt(facts, say)
     if facts["warnings"]:
         say.heading("Warnings")
         say.lines(facts["warnings"])
     say.lines([f"model: {out}"] + ([f"report: {report}"] if report else []))
     plain = {key: value for key, value in facts.items() if key not in ("performance",)}
-    plain["performance"] = {name: value for name, value, *_ in performance["figures"]}
+    plain["performance"] = {name: value for name, value, *_ in facts["performance"]["figures"]}
     say.result({**plain, "model": out, "report": report})
+
+
+def _result(facts: dict[str, Any]) -> list[str]:
+    evidence, performance = facts["log_evidence"], facts["performance"]
+    lines = [] if evidence is None else [f"log evidence {evidence:.3f}, the best of {len(facts['starts'])} searches"]
+    if facts["support"] is not None:
+        lines.append(f"{facts['support']['vectors']} support vectors")
+    return lines + [f"{name} ({performance['source']}): {value:.4g}" for name, value, *_ in performance["figures"]]
+
+
+def show_learnt(facts: dict[str, Any], say: Reporter, shown: int = SHOWN) -> None:
+    """Show hyperparameters; with one length scale per feature, relevances, largest first, in place of the scales."""
+    rows, relevance = facts["hyperparameters"], facts["relevance"]
+    if relevance:
+        rows = [row for row in rows if "[" not in row["name"]]
+    _show_first(["hyperparameter", "value"], [(row["name"], row["value"]) for row in rows], shown, say)
+    if relevance:
+        ordered = sorted(relevance.items(), key=lambda pair: -pair[1])
+        _show_first(["feature", "relevance"], ordered, shown, say)
+
+
+def _show_first(head: list[str], pairs: Sequence[tuple[str, float]], shown: int, say: Reporter) -> None:
+    say.table(head, [[name, f"{value:.4g}"] for name, value in pairs[:shown]])
+    if len(pairs) > shown:
+        say.lines([f"and {len(pairs) - shown} more; 'bayesvm inspect' shows them all"])
 
 
 __all__ = [
     "FitOptions",
     "Training",
-    "check_writable",
     "exit_code",
     "fit",
     "fit_pipeline",
     "machine_of",
-    "task_of",
+    "show_learnt",
     "training_data",
 ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 from bayesvm.cli.exit_codes import UsageError
-from bayesvm.persistence.registry import own_classes
+from bayesvm.tables.suggestion import did_you_mean
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,12 +30,14 @@ class Method:
 
     def find(self) -> type | None:
         """Return the class, None if this release does not have it."""
-        found = (cls for cls in own_classes().values() if cls.__name__ == self.estimator)
-        return next((cls for cls in found if cls.__module__.startswith("bayesvm.estimators")), None)
+        import bayesvm
+
+        found: type | None = getattr(bayesvm, self.estimator, None)
+        return found
 
     def create(self, **options: Any) -> Any:
         """Return a new estimator; options that its constructor does not have are refused."""
-        cls = self.find()
+        cls: Any = self.find()
         if cls is None:
             ready = ", ".join(m.name for m in METHODS if m.task == self.task and m.find() is not None)
             raise UsageError(f"method {self.name} is not available in this release; available for {self.task}: {ready}")
@@ -62,22 +65,27 @@ METHODS = (
 DEFAULTS = {"classification": "bayesian-svc", "regression": "bayesian-svr"}
 
 
+def names_of(task: str) -> str:
+    """Return the names of the methods for a task, with commas between."""
+    return ", ".join(method.name for method in METHODS if method.task == task)
+
+
+def check_methods(names: Iterable[str], others: Iterable[str] = ()) -> None:
+    """Refuse a name that is no method's, nor one of some others, with the nearest that is."""
+    known = list(dict.fromkeys(["auto", *(method.name for method in METHODS), *others]))
+    for name in names:
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise UsageError(f"no method is called {name!r}{near}; expected one of {', '.join(known)}")
+
+
 def method_of(name: str, task: str) -> Method:
-    """Return the method of a name for a task, or say which there are."""
+    """Return the method of a name for a task; "auto" is the usual one."""
     wanted = DEFAULTS[task] if name == "auto" else name
-    for method in METHODS:
-        if method.name == wanted:
-            if method.task != task:
-                raise UsageError(f"method {name} is for {method.task}, but the task is {task}")
-            return method
-    raise UsageError(f"no method is called {name!r}; expected auto, {', '.join(m.name for m in METHODS)}")
+    method = next(method for method in METHODS if method.name == wanted)
+    if method.task != task:
+        raise UsageError(f"method {name} is for {method.task}, but the task is {task}; use {names_of(task)}")
+    return method
 
 
-def task_of(name: str) -> str | None:
-    """Return the task of a method's name, None for "auto"; an unknown name is refused."""
-    if name == "auto":
-        return None
-    return method_of(name, next((m.task for m in METHODS if m.name == name), "classification")).task
-
-
-__all__ = ["DEFAULTS", "METHODS", "Method", "method_of", "task_of"]
+__all__ = ["DEFAULTS", "METHODS", "Method", "check_methods", "method_of", "names_of"]

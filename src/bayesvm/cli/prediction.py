@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
+from bayesvm.cli.errors import data_refused
 from bayesvm.cli.exit_codes import UsageError
+from bayesvm.cli.reading import find_columns
 from bayesvm.persistence import load
-from bayesvm.persistence.container import write_atomically
-from bayesvm.tables import DataError, Table
-from bayesvm.tables.readers import guess_format
+from bayesvm.tables import DataError
+from bayesvm.tables.frame import column_of, source_of
+from bayesvm.tables.parsing import parsed
+from bayesvm.tables.values import is_numeric, values_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def load_model(path: str) -> Any:
@@ -30,14 +34,19 @@ def load_model(path: str) -> Any:
     return model
 
 
-def predictions(model: Any, table: Table, confidence: float) -> dict[str, np.ndarray]:
+def predictions(model: Any, frame: pd.DataFrame, confidence: float) -> dict[str, np.ndarray]:
     """Return columns: label and probabilities, or mean, standard deviation and interval."""
     if not 0.0 < confidence < 1.0:
         raise UsageError(f"confidence: expected a number between 0 and 1, found {confidence!r}")
-    if isinstance(model, Pipeline):
-        machine, inputs = model[-1], model[:-1].transform(table)
-    else:
-        machine, inputs = model, _matrix(model, table)
+    with data_refused():
+        if isinstance(model, Pipeline):
+            machine, inputs = model[-1], model[:-1].transform(frame)
+        else:
+            machine, inputs = model, _matrix(model, frame)
+        return _predicted(machine, inputs, confidence)
+
+
+def _predicted(machine: Any, inputs: Any, confidence: float) -> dict[str, np.ndarray]:
     if is_classifier(machine):
         columns = {}
         if hasattr(machine, "predict_proba"):
@@ -51,49 +60,28 @@ def predictions(model: Any, table: Table, confidence: float) -> dict[str, np.nda
     return {"prediction": mean, "std": std, "lower": lower, "upper": upper}
 
 
-def _matrix(model: Any, table: Table) -> np.ndarray:
+def _matrix(model: Any, frame: pd.DataFrame) -> np.ndarray:
     """Return the columns that a model without an encoder was fitted on."""
-    names = [str(n) for n in getattr(model, "feature_names_in_", table.names)]
-    columns = []
+    names = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
     for name in names:
-        column = table.column(name)
-        if column.dtype.kind != "f" or np.isnan(column).any():
-            raise DataError(f"{table.source}, column {name!r}: expected numbers without gaps")
-        columns.append(column)
+        column_of(frame, name)
+    columns = []
+    table = parsed(frame[names])
+    for name in names:
+        values = values_of(table[name])
+        if not is_numeric(values) or np.isnan(values).any():
+            raise DataError(f"{source_of(frame)}, column {name!r}: expected numbers without gaps")
+        columns.append(values)
     return np.column_stack(columns)
 
 
-def write_predictions(columns: dict[str, np.ndarray], out: str) -> None:
-    """Write a table of predictions: CSV, TSV or Parquet by the end of the name, CSV to standard output for "-"."""
-    if out == "-":
-        sys.stdout.write(_delimited(columns, ","))
-        return
-    kind = guess_format(out)
-    if kind == "parquet":
-        write_atomically(Path(out), _parquet(columns))
-    else:
-        write_atomically(Path(out), _delimited(columns, "\t" if kind == "tsv" else ",").encode())
+def kept_columns(frame: pd.DataFrame, wanted: Sequence[str], made: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return columns of the data that are to stand beside the predictions, as they stand in the file."""
+    names = find_columns(frame, wanted)
+    twice = [name for name in names if name in made]
+    if twice:
+        raise UsageError(f"--keep: the predictions have a column {twice[0]!r} of their own")
+    return {name: frame[name].to_numpy(dtype=object) for name in names}
 
 
-def _delimited(columns: dict[str, np.ndarray], delimiter: str) -> str:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
-    for row in zip(*columns.values()):
-        writer.writerow([f"{float(v):.10g}" if isinstance(v, float | np.floating) else str(v) for v in row])
-    return text.getvalue()
-
-
-def _parquet(columns: dict[str, np.ndarray]) -> bytes:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise UsageError("writing Parquet needs pyarrow: pip install 'bayesvm[cli]'") from None
-    out = io.BytesIO()
-    plain = {name: [str(v) for v in c] if c.dtype.kind in "OU" else c for name, c in columns.items()}
-    pq.write_table(pa.table(plain), out)
-    return out.getvalue()
-
-
-__all__ = ["load_model", "predictions", "write_predictions"]
+__all__ = ["kept_columns", "load_model", "predictions"]

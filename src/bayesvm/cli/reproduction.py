@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bayesvm.cli.console import Reporter
 from bayesvm.cli.exit_codes import UsageError
+from bayesvm.tables.suggestion import did_you_mean
 
 try:
     from bayesvm.experiments import EXPERIMENTS, Options, Source, find, run
@@ -38,7 +39,9 @@ def reproduce(names: Sequence[str], options: Options, say: Reporter) -> None:
     try:
         chosen = find(names)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        known = [name for experiment in EXPERIMENTS for name in (experiment.name, *experiment.also)]
+        near = next((hint for hint in (did_you_mean(name, known) for name in names if name not in known) if hint), "")
+        raise UsageError(f"{error}{near}") from None
     report = []
     for experiment in chosen:
         outcome = run(experiment, options, say.say)

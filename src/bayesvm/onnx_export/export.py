@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators.committee import Committee
@@ -16,6 +17,7 @@ from bayesvm.onnx_export.graph import Graph, labels
 from bayesvm.onnx_export.latent import latent, ls_moments
 from bayesvm.onnx_export.probability import average
 from bayesvm.onnx_export.svm import discriminant, kernel_machine
+from bayesvm.onnx_export.table import pipeline_model
 
 
 def to_onnx(estimator: Any) -> Any:
@@ -25,13 +27,14 @@ def to_onnx(estimator: Any) -> Any:
     ----------
     estimator : fitted estimator
         A self-tuning classifier or regressor, least-squares and relevance vector machines and committees included, with
-        kernels out of ``bayesvm.onnx_export.kernels.WRITERS``. Not a pipeline: export its last step, which takes
-        numbers.
+        kernels out of ``bayesvm.onnx_export.kernels.WRITERS``; or a pipeline of a
+        :class:`~bayesvm.tables.TableEncoder` and such a machine, which is what the command line saves.
 
     Returns
     -------
     model : onnx.ModelProto
-        Input ``X`` (n, d) of doubles, in the user's units. Outputs of a classifier: ``label`` (n,), ``probabilities``
+        Input ``X`` (n, d) of doubles, in the user's units; of a pipeline one input (n, 1) per column of the table,
+        see :mod:`bayesvm.onnx_export.table`. Outputs of a classifier: ``label`` (n,), ``probabilities``
         (n, n_classes); of a regressor: ``mean`` and ``variance`` (n, n_outputs) of a new observation; of both:
         ``latent_mean`` and ``latent_variance``. Machines with given hyperparameters have no variances: ``mean``, or
         ``label`` and ``decision``.
@@ -41,6 +44,8 @@ def to_onnx(estimator: Any) -> Any:
     TypeError
         If the machine or its kernel has no counterpart in ONNX; the message names it.
     """
+    if isinstance(estimator, Pipeline):
+        return pipeline_model(estimator, to_onnx)
     check_is_fitted(estimator)
     members = estimator._members if isinstance(estimator, Committee) else [estimator]
     weights = estimator.weights_ if isinstance(estimator, Committee) else np.ones(1)

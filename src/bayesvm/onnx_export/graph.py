@@ -19,8 +19,8 @@ class Graph:
         except ImportError:
             raise ImportError("export to ONNX needs the package onnx: pip install 'bayesvm[onnx]'") from None
         self._onnx = onnx
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
         self._count = 0
 
     def _name(self, stem: str) -> str:
@@ -35,16 +35,16 @@ class Graph:
         if array.dtype.kind in "OU":
             helper, kind = self._onnx.helper, self._onnx.TensorProto.STRING
             texts = [str(entry).encode() for entry in array.ravel()]
-            self._constants.append(helper.make_tensor(name, kind, array.shape, texts))
+            self.constants.append(helper.make_tensor(name, kind, array.shape, texts))
         else:
-            self._constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
+            self.constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 
     def op(self, kind: str, *inputs: Any, **attributes: Any) -> str:
         """Add a node; inputs that are not names become constants."""
         names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         out = self._name(kind.lower())
-        self._nodes.append(self._onnx.helper.make_node(kind, names, [out], **attributes))
+        self.nodes.append(self._onnx.helper.make_node(kind, names, [out], **attributes))
         return out
 
     def row_sum(self, matrix: str) -> str:
@@ -57,11 +57,11 @@ class Graph:
         types = {"double": kinds.DOUBLE, "int64": kinds.INT64, "string": kinds.STRING}
         infos = []
         for name, (result, kind, columns) in outputs.items():
-            self._nodes.append(helper.make_node("Identity", [result], [name]))
+            self.nodes.append(helper.make_node("Identity", [result], [name]))
             shape = ["n"] if columns is None else ["n", columns]
             infos.append(helper.make_tensor_value_info(name, types[kind], shape))
         X = helper.make_tensor_value_info("X", kinds.DOUBLE, ["n", n_features])
-        graph = helper.make_graph(self._nodes, "bayesvm", [X], infos, self._constants)
+        graph = helper.make_graph(self.nodes, "bayesvm", [X], infos, self.constants)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="bayesvm")
         model.ir_version = IR_VERSION
         self._onnx.checker.check_model(model)

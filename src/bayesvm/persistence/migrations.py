@@ -15,10 +15,13 @@ import numpy as np
 from bayesvm.linalg import Cholesky, SupportFactor
 from bayesvm.persistence import version2
 from bayesvm.persistence.registry import present_name
+from bayesvm.tables.columns import CategoryColumn, Column, ColumnKind, LeftOut, NumberColumn
+from bayesvm.tables.columns.base import Gaps
+from bayesvm.tables.number_format import NumberFormat
 
 
 def _padded_signed_factor(fields: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 kept the factor on the points with positive curvature alone, ``at`` their positions within the support."""
+    """Version 1 kept the factor on the points of positive curvature alone, ``at`` their places within the support."""
     at, positive, size = fields["at"], fields["positive"], fields["support"].size
     root, L = np.zeros(size), np.eye(size, order="F")
     root[at] = positive.root
@@ -27,10 +30,28 @@ def _padded_signed_factor(fields: dict[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in fields.items() if name != "at"}, "positive": padded}
 
 
+def _column_of_one_record(fields: dict[str, Any]) -> dict[str, Any]:
+    """Until version 2 a plan held what every kind of column needs; gaps in numbers were filled but not marked."""
+    kind, missing = fields["kind"], fields["n_missing"]
+    column: Column = LeftOut(kind)
+    if kind is ColumnKind.NUMERIC:
+        column = NumberColumn(Gaps(fields["fill"], missing), NumberFormat())
+    if kind is ColumnKind.CATEGORICAL:
+        column = CategoryColumn(fields["categories"], None, missing)
+    return {"name": fields["name"], "column": column}
+
+
+def _encoder_of_all_columns(fields: dict[str, Any]) -> dict[str, Any]:
+    """Until version 2 an encoder used all columns and found out what they hold."""
+    return {"features": None, "drop": (), "categories": (), "decimal": None, "day_first": None, **fields}
+
+
 #: (name of the class, version of the file) -> function that returns the fields of the next version.
 MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
     ("linalg.SignedFactor", 1): _padded_signed_factor,
     **{(name, 2): change for name, change in version2.CHANGES.items()},
+    ("tables.ColumnPlan", 2): _column_of_one_record,
+    ("tables.TableEncoder", 2): _encoder_of_all_columns,
 }
 
 

@@ -1,221 +1,274 @@
-"""From a table with text and gaps to a matrix of numbers: imputation and one-hot encoding, stored with the model."""
+"""From a table with text and gaps to a matrix of numbers, as a step that is stored with the model."""
 
 from __future__ import annotations
 
 import dataclasses
-import enum
-from collections import Counter
-from typing import Any, Self
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayesvm.tables.table import DataError, Table, as_table, is_numeric
+from bayesvm.tables.columns import Column, ColumnKind, LeftOut, NumberColumn
+from bayesvm.tables.columns.number import read_numbers
+from bayesvm.tables.errors import DataError, TableWarning
+from bayesvm.tables.frame import Place, as_frame, chosen_columns, column_of, has_names, is_category, source_of
+from bayesvm.tables.leaks import leak_of, target_of
+from bayesvm.tables.planning import Plan, Request, plan_column
+from bayesvm.tables.text_format import Conventions, TextSurvey, conventions_of
+from bayesvm.tables.values import values_of
 from bayesvm.typing import Matrix
 
-#: What gaps in a column of text, and rare categories, are called.
-GAP, OTHER = "(missing)", "(other)"
-
-
-class ColumnKind(enum.Enum):
-    """What becomes of a column; the value says it in words."""
-
-    NUMERIC = "numbers"
-    CATEGORICAL = "categories, one-hot encoded"
-    CONSTANT = "left out: it has one value only"
-    IDENTIFIER = "left out: text in which every value is different"
-    EMPTY = "left out: it has no values"
-
-    def __reduce__(self) -> tuple[type[Self], tuple[str]]:  # some readers of stored models look for this alone
-        return type(self), (self.value,)
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclasses.dataclass(frozen=True)
 class ColumnPlan:
-    """What is done with one column.
+    """What is done with one column of a table.
 
     Attributes
     ----------
     name : str
         The column.
-    kind : ColumnKind
-        What becomes of it.
-    fill : float or None
-        Number that stands in for a gap (the median); None if not numeric.
-    categories : tuple of str
-        Categories that have an indicator of their own; of two, only the second has one.
-    n_missing : int
-        Gaps in the training data.
+    column : Column
+        What is done with it.
     """
 
     name: str
-    kind: ColumnKind
-    fill: float | None = None
-    categories: tuple[str, ...] = ()
-    n_missing: int = 0
+    column: Column
 
     @property
-    def indicators(self) -> tuple[str, ...]:
-        """Categories that become a column of zeros and ones."""
-        return self.categories[1:] if len(self.categories) == 2 else self.categories
+    def kind(self) -> ColumnKind:
+        """What becomes of it."""
+        return self.column.kind
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """Names of the columns that it becomes."""
-        if self.kind is ColumnKind.NUMERIC:
-            return (self.name,)
-        return tuple(f"{self.name}={category}" for category in self.indicators)
+        return self.column.outputs(self.name)
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
-    """Median for gaps in numbers, one column of zeros and ones per category for text.
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Numbers from a table: what each column holds is found out, said in words, and done again for new rows.
 
-    A gap in a column of text is a category of its own. Columns without information (one value, no value, text in
-    which every value is different) are left out. Categories that were not seen in training have zeros in all columns.
+    - Numbers stay as they are. Text that means numbers is read: decimal commas, separators of thousands, currencies,
+      percents (as fractions).
+    - Dates and times of day become days since the first one and, for each cycle (day, week, year) that the training
+      data cover twice, the sine and the cosine of its phase.
+    - Truth values become 0 and 1.
+    - Text becomes one column of zeros and ones per category. Rare categories share one, "(other)".
+    - A gap in numbers, dates or truth values becomes the median, and if the training data have gaps in that column a
+      column of zeros and ones tells where they are; a gap in text is a category of its own.
+    - Columns without information are left out: one value, no value, text in which most values are different, and
+      numberings of the rows whose name says so.
+
+    What is ambiguous is pointed out by a :class:`TableWarning` that names the column: dates that can be read in two
+    ways, a comma that may stand between thousands, a column that numbers the rows, a column that equals the target.
+    What cannot be understood is a :class:`DataError` that names column, row and remedy. New rows are read as the
+    training data were; categories that are new to the encoder are counted in a warning.
 
     Parameters
     ----------
+    features : sequence of str, optional
+        Columns to use, all if None. A column that is named here is used even if it looks like an identifier.
+    drop : sequence of str
+        Columns to leave out.
+    categories : sequence of str
+        Columns that hold categories even if they look like numbers or dates.
     max_categories : int
-        Categories per column; the rarer ones share one, "(other)".
+        Categories per column; the rarer ones share one.
+    decimal : {".", ","}, optional
+        Decimal mark of numbers that are text; found out if None.
+    day_first : bool, optional
+        Whether 3/4/2019 is in April; found out if None.
 
     Attributes
     ----------
     plans_ : tuple of ColumnPlan
         What is done with each column.
-    feature_names_in_, n_features_in_ : array of str, int
-        Columns of the training table.
+    n_features_in_ : int
+        Number of columns of the training table.
+    feature_names_in_ : array of str
+        Their names, if they have names.
 
     Examples
     --------
     >>> from bayesvm.tables import TableEncoder
-    >>> encoder = TableEncoder().fit({"age": [30.0, None, 50.0], "sex": ["f", "m", "f"]})
-    >>> encoder.transform({"age": [None], "sex": ["m"]})
-    array([[40.,  1.]])
+    >>> encoder = TableEncoder().fit({"price": ["$1,200.50", "$900", "$85"], "sex": ["f", "m", "f"]})
+    >>> encoder.transform({"price": ["$1,000"], "sex": ["m"]})
+    array([[1000.,    1.]])
     """
 
-    def __init__(self, max_categories: int = 20) -> None:
+    def __init__(
+        self,
+        *,
+        features: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        max_categories: int = 20,
+        decimal: str | None = None,
+        day_first: bool | None = None,
+    ) -> None:
+        self.features = features
+        self.drop = drop
+        self.categories = categories
         self.max_categories = max_categories
+        self.decimal = decimal
+        self.day_first = day_first
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Decide what is done with each column of a table (DataFrame, mapping of columns or matrix)."""
-        if not isinstance(self.max_categories, int) or self.max_categories < 2:
-            raise ValueError(f"max_categories: expected an integer of at least 2, found {self.max_categories!r}")
-        table = as_table(X)
-        if len(table) == 0:
-            raise DataError(f"{table.source}: expected at least one row, found none")
-        for name, column in table.columns.items():
-            _refuse_infinite(table, name, column)
-        self.plans_ = tuple(self._plan(name, column) for name, column in table.columns.items())
-        self.feature_names_in_ = np.array(table.names, dtype=object)
-        self.n_features_in_ = len(table.names)
-        if not any(plan.outputs for plan in self.plans_):
-            raise DataError(f"{table.source}: no column holds information; {' '.join(self.summary())}")
+        """Decide what is done with each column.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, mapping of columns, or matrix
+            The training table.
+        y : array, optional
+            The target; columns that give it away are pointed out.
+
+        Returns
+        -------
+        encoder : TableEncoder
+            Itself.
+        """
+        self._check_parameters()
+        frame = as_frame(X)
+        if len(frame) == 0:
+            raise DataError(f"{source_of(frame)}: expected at least one row, found none")
+        plans, remarks = self._planned(frame, y)
+        if not any(plan.outputs for plan in plans):
+            words = " ".join(_sentences(plans))
+            raise DataError(f"{source_of(frame)}: no column holds information ({len(frame)} sample(s)); {words}")
+        self.plans_ = plans
+        self.n_features_in_ = len(plans)
+        if has_names(X):
+            self.feature_names_in_ = np.array([plan.name for plan in plans], dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        for remark in remarks:
+            warnings.warn(remark, TableWarning, stacklevel=2)
         return self
 
-    def _plan(self, name: str, column: np.ndarray) -> ColumnPlan:
-        if is_numeric(column):
-            present = column[~np.isnan(column)]
-            missing = len(column) - len(present)
-            if present.size == 0:
-                return ColumnPlan(name, ColumnKind.EMPTY, n_missing=missing)
-            constant = bool(np.all(present == present[0]))
-            kind = ColumnKind.CONSTANT if constant else ColumnKind.NUMERIC
-            return ColumnPlan(name, kind, float(np.median(present)), n_missing=missing)
-        counts = Counter(GAP if entry is None else entry for entry in column)
-        missing = counts.get(GAP, 0)
-        kind = ColumnKind.CATEGORICAL
-        if missing == len(column):
-            kind = ColumnKind.EMPTY
-        elif len(counts) == 1:
-            kind = ColumnKind.CONSTANT
-        elif len(counts) == len(column) > self.max_categories:
-            kind = ColumnKind.IDENTIFIER
-        if kind is not ColumnKind.CATEGORICAL:
-            return ColumnPlan(name, kind, n_missing=missing)
-        kept = [category for category, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))]
-        if len(kept) > self.max_categories:
-            kept = [*kept[: self.max_categories - 1], OTHER]
-        return ColumnPlan(name, kind, categories=tuple(sorted(kept)), n_missing=missing)
+    def _check_parameters(self) -> None:
+        if not isinstance(self.max_categories, int) or self.max_categories < 2:
+            raise ValueError(f"max_categories: expected an integer of at least 2, found {self.max_categories!r}")
+        if self.decimal not in (None, ".", ","):
+            raise ValueError(f"decimal: expected '.', ',' or None, found {self.decimal!r}")
+        for name in ("features", "drop", "categories"):
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"{name}: expected a sequence of names, found the text {getattr(self, name)!r}")
+
+    def _planned(self, frame: pd.DataFrame, y: Any) -> tuple[tuple[ColumnPlan, ...], list[str]]:
+        """Return what is done with each column, and remarks on them."""
+        chosen_columns(frame, None, self.categories)  # says which are not there
+        chosen = chosen_columns(frame, self.features, self.drop)
+        values = {name: values_of(frame[name]) for name in chosen}
+        named = {name for name in frame.columns if name in self.categories or is_category(frame[name])}
+        texts = {name: column for name, column in values.items() if column.dtype.kind == "O" and name not in named}
+        surveys = {name: TextSurvey.of(column) for name, column in texts.items()}
+        conventions = conventions_of(surveys.values(), Conventions(self.decimal, self.day_first))
+        target = target_of(y)
+        plans, remarks = [], []
+        for name in frame.columns:
+            plan = Plan(LeftOut(ColumnKind.DROPPED))
+            if name in values:
+                request = Request(conventions, self.max_categories, name in named, self.features is not None)
+                place = Place.of(frame, name)
+                plan = plan_column(values[name], surveys.get(name), request, place)
+                plan = plan.told(_leak(plan.column, values[name], target, place))
+            plans.append(ColumnPlan(name, plan.column))
+            if plan.remark:
+                remarks.append(f"{source_of(frame)}, column {name!r}: {plan.remark}")
+        return tuple(plans), remarks
 
     def transform(self, X: Any) -> Matrix:
-        """Return the matrix of numbers of a table with the same columns (others are ignored)."""
+        """Return the matrix of a table with the same columns.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, mapping of columns, or matrix
+            Columns are found by name, in any order, and others are ignored; by their place if it is a matrix, or if
+            the training table was one.
+
+        Returns
+        -------
+        matrix : array, shape (n, number of columns)
+            Finite numbers.
+        """
         check_is_fitted(self)
-        table = as_table(X)
-        if not isinstance(X, Table) and table.names != self.feature_names_in_.tolist() and not hasattr(X, "columns"):
-            table = self._by_position(table, X)
-        parts = [_encoded(plan, table) for plan in self.plans_ if plan.outputs]
+        frame = as_frame(X)
+        if not (has_names(X) and hasattr(self, "feature_names_in_")):
+            if frame.shape[1] != self.n_features_in_:
+                raise DataError(
+                    f"X has {frame.shape[1]} features, but TableEncoder is expecting {self.n_features_in_} features as "
+                    "input"
+                )
+            frame = frame.set_axis([plan.name for plan in self.plans_], axis=1)
+        parts = []
+        for plan in self.plans_:
+            if plan.outputs:
+                encoded = plan.column.encode(values_of(column_of(frame, plan.name)), Place.of(frame, plan.name))
+                parts.append(encoded.matrix)
+                if encoded.remark:
+                    place = f"{source_of(frame)}, column {plan.name!r}"
+                    warnings.warn(f"{place}: {encoded.remark}", TableWarning, stacklevel=2)
         return np.hstack(parts)
 
-    def _by_position(self, table: Table, X: Any) -> Table:
-        """Return the columns of a matrix under the names of the training table."""
-        if hasattr(X, "keys"):
-            return table
-        if len(table.names) != self.n_features_in_:
-            raise DataError(f"{table.source}: expected {self.n_features_in_} columns, found {len(table.names)}")
-        return Table(dict(zip(self.feature_names_in_.tolist(), table.columns.values())), table.source)
-
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns of the matrix."""
+        """Return the names of the columns of the matrix.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names of the columns of the table; those of the training table if None, from which they must not differ.
+
+        Returns
+        -------
+        names : array of str
+            One name per column of the matrix.
+        """
         check_is_fitted(self)
-        return np.array([name for plan in self.plans_ for name in plan.outputs], dtype=object)
+        plans = self.plans_
+        if input_features is not None:
+            given = [str(name) for name in input_features]
+            if len(given) != len(plans):
+                raise ValueError(
+                    f"input_features should have length equal to number of features ({len(plans)}), got {len(given)}"
+                )
+            if hasattr(self, "feature_names_in_") and given != self.feature_names_in_.tolist():
+                raise ValueError("input_features is not equal to feature_names_in_")
+            plans = tuple(dataclasses.replace(plan, name=name) for plan, name in zip(plans, given))
+        return np.array([name for plan in plans for name in plan.outputs], dtype=object)
 
     def summary(self) -> list[str]:
-        """Return what is done, in sentences."""
-        lines = []
-        for plan in self.plans_:
-            if plan.kind is ColumnKind.NUMERIC and plan.n_missing:
-                lines.append(f"{plan.name}: {plan.n_missing} missing, replaced by the median {plan.fill:.6g}.")
-            elif plan.kind is ColumnKind.CATEGORICAL:
-                gaps = f"; {plan.n_missing} missing, a category of their own" if plan.n_missing else ""
-                lines.append(f"{plan.name}: {len(plan.categories)} {plan.kind.value}{gaps}.")
-            elif plan.kind is not ColumnKind.NUMERIC:
-                lines.append(f"{plan.name}: {plan.kind.value}.")
-        return lines
+        """Return what is done, one sentence per column of which there is something to say."""
+        check_is_fitted(self)
+        return _sentences(self.plans_)
 
 
-def _encoded(plan: ColumnPlan, table: Table) -> Matrix:
-    """Return the columns that one column becomes."""
-    column = table.column(plan.name)
-    if plan.kind is ColumnKind.NUMERIC:
-        return _imputed(plan, table, column)[:, None]
-    texts = [GAP if entry is None else entry for entry in _as_text(column)]
-    if OTHER in plan.categories:
-        texts = [text if text in plan.categories else OTHER for text in texts]
-    return np.array([[float(text == category) for category in plan.indicators] for text in texts]).reshape(
-        len(texts), len(plan.indicators)
-    )
+def _leak(column: Column, values: np.ndarray, target: np.ndarray | None, place: Place) -> str:
+    """Return a remark on a column that is used and gives the target away."""
+    if target is None or not column.outputs(place.column):
+        return ""
+    if isinstance(column, NumberColumn):
+        values = read_numbers(values, column.format, place)
+    leak = leak_of(values, target)
+    return leak and f"{leak}; if it is not known before the target is, name it in drop (--drop)"
 
 
-def _imputed(plan: ColumnPlan, table: Table, column: np.ndarray) -> np.ndarray:
-    if not is_numeric(column):
-        wrong = [i for i, entry in enumerate(column) if entry is not None and not _is_number(entry)]
-        if wrong:
-            place = table.where(wrong[0], plan.name)
-            raise DataError(f"{place}: expected a number, found {column[wrong[0]]!r}")
-        column = np.array([np.nan if entry is None else float(entry) for entry in column])
-    _refuse_infinite(table, plan.name, column)
-    return np.where(np.isnan(column), np.float64(plan.fill or 0.0), column)
+def _sentences(plans: Sequence[ColumnPlan]) -> list[str]:
+    said = [(plan.name, plan.column.sentence()) for plan in plans]
+    return [f"{name}: {sentence}." for name, sentence in said if sentence]
 
 
-def _refuse_infinite(table: Table, name: str, column: np.ndarray) -> None:
-    infinite = np.flatnonzero(np.isinf(column)) if is_numeric(column) else np.empty(0, dtype=int)
-    if infinite.size:
-        raise DataError(f"{table.where(int(infinite[0]), name)}: expected a finite number, found {column[infinite[0]]}")
-
-
-def _as_text(column: np.ndarray) -> list[str | None]:
-    if not is_numeric(column):
-        return list(column)
-    return [None if np.isnan(value) else f"{value:.17g}" for value in column]
-
-
-def _is_number(text: Any) -> bool:
-    try:
-        float(text)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-__all__ = ["ColumnKind", "ColumnPlan", "TableEncoder"]
+__all__ = ["ColumnPlan", "TableEncoder"]

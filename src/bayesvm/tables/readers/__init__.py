@@ -1,5 +1,6 @@
-"""Readers of files: each turns one format into a :class:`~bayesvm.tables.Table`, or says what is wrong and where."""
+"""Readers of files: each turns one format into a pandas DataFrame, or says what is wrong and where."""
 
-from bayesvm.tables.readers.dispatch import FORMATS, guess_format, read_table
+from bayesvm.tables.file_formats import FORMATS, guess_format
+from bayesvm.tables.readers.dispatch import read_table
 
 __all__ = ["FORMATS", "guess_format", "read_table"]

@@ -4,51 +4,54 @@ from __future__ import annotations
 
 import csv
 import re
+from typing import TYPE_CHECKING
 
-import numpy as np
+from bayesvm.tables.errors import DataError
+from bayesvm.tables.frame import pandas
+from bayesvm.tables.readers.rows import frame_of
+from bayesvm.tables.values import texts_of, values_of
 
-from bayesvm.tables.readers.text import decoded
-from bayesvm.tables.table import DataError, Table, text_column
+if TYPE_CHECKING:
+    import pandas as pd
 
 ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)\s*(.+)""", re.IGNORECASE)
 
 
-def read_arff(content: bytes, source: str, header: bool | None = None) -> Table:
-    """Read ARFF text; nominal, string and date attributes become text."""
-    names: list[str] = []
-    defaults: list[str] = []
-    rows: list[tuple[int, list[str]]] = []
+def read_arff(text: str, source: str) -> pd.DataFrame:
+    """Read ARFF text; nominal attributes become categories whatever their values look like."""
+    attributes: dict[str, str | None] = {}
+    lines = iter((number, line.strip()) for number, line in enumerate(text.splitlines(), start=1))
     in_data = False
-    for number, raw in enumerate(decoded(content, source).splitlines(), start=1):
-        line = raw.strip()
-        if not line or line.startswith("%"):
+    for number, line in lines:
+        if not line or line.startswith("%") or line.lower().startswith("@relation"):
             continue
-        if in_data:
-            rows.append((number, _cells(line, defaults, number, source)))
-        elif line.lower().startswith("@data"):
+        if line.lower().startswith("@data"):
             in_data = True
-        elif line.lower().startswith("@attribute"):
-            name, default = _attribute(line, number, source)
-            if name in names:
-                raise DataError(f"{source}, row {number}: the attribute {name!r} occurs twice")
-            names.append(name)
-            defaults.append(default)
-        elif not line.lower().startswith("@relation"):
+            break
+        if not line.lower().startswith("@attribute"):
             raise DataError(f"{source}, row {number}: expected @relation, @attribute or @data, found {line[:40]!r}")
-    if not names or not in_data:
-        raise DataError(f"{source}: not an ARFF file (it has no {'@data' if names else '@attribute'})")
-    columns = {name: text_column([cells[j] for _, cells in rows]) for j, name in enumerate(names)}
-    return Table(columns, source, np.array([number for number, _ in rows], dtype=int))
+        name, first = _attribute(line, number, source)
+        if name in attributes:
+            raise DataError(f"{source}, row {number}: the attribute {name!r} occurs twice")
+        attributes[name] = first
+    if not attributes or not in_data:
+        raise DataError(f"{source}: not an ARFF file (it has no {'@data' if attributes else '@attribute'})")
+    defaults = ["0" if first is None else first for first in attributes.values()]
+    rows = [(number, _cells(line, defaults, number, source)) for number, line in lines if line and line[0] != "%"]
+    frame = frame_of([cells for _, cells in rows], list(attributes), [number for number, _ in rows], source)
+    nominal = [name for name, first in attributes.items() if first is not None]
+    cleaned = {name: values_of(frame[name].astype(object)) for name in nominal}
+    return frame.assign(**{name: pandas().Categorical(texts_of(values)) for name, values in cleaned.items()})
 
 
-def _attribute(line: str, number: int, source: str) -> tuple[str, str]:
-    """Return name and default value (what a sparse row leaves out) of a declaration."""
+def _attribute(line: str, number: int, source: str) -> tuple[str, str | None]:
+    """Return the name of a declaration, and if it is nominal its first value, which a sparse row leaves out."""
     match = ATTRIBUTE.fullmatch(line)
     if match is None:
         raise DataError(f"{source}, row {number}: expected @attribute, a name and a type, found {line[:40]!r}")
     kind = match[2].strip()
     if not kind.startswith("{"):
-        return _plain(match[1]), "0"
+        return _plain(match[1]), None
     if not kind.endswith("}"):
         raise DataError(f"{source}, row {number}: the list of values is not closed")
     values = _split(kind[1:-1], number, source)
@@ -72,7 +75,8 @@ def _sparse(line: str, defaults: list[str], number: int, source: str) -> list[st
         place, _, value = pair.partition(" ")
         if not place.isascii() or not place.isdigit() or int(place) >= len(cells):
             raise DataError(
-                f"{source}, row {number}: expected an attribute number below {len(cells)} and a value, found {pair[:40]!r}"
+                f"{source}, row {number}: expected an attribute number below {len(cells)} and a value, found "
+                f"{pair[:40]!r}"
             )
         cells[int(place)] = _plain(value)
     return cells

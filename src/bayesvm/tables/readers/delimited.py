@@ -1,66 +1,97 @@
-"""Delimited text: commas, tabs, or blanks as in DELVE's files."""
+"""Delimited text: commas, semicolons, tabs, bars, or blanks as in DELVE's files.
+
+The cells are split by Python's own reader, which tells rows that are too short or too long apart by number; pandas
+fills short rows without a word.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from bayesvm.tables.readers.text import decoded, table_of_rows
-from bayesvm.tables.table import MISSING, DataError, Table
+from bayesvm.tables.errors import DataError
+from bayesvm.tables.readers.cells import is_empty, is_value
+from bayesvm.tables.readers.rows import Rows, table_of
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def read_csv(content: bytes, source: str, header: bool | None = None) -> Table:
-    """Read values separated by commas (or by semicolons, if the first line has those and no comma)."""
-    text = decoded(content, source)
-    first = text.lstrip("\n\r").split("\n", 1)[0]
-    return _read(text, source, header, ";" if "," not in first and ";" in first else ",")
-
-
-def read_tsv(content: bytes, source: str, header: bool | None = None) -> Table:
-    """Read values separated by tabs."""
-    return _read(decoded(content, source), source, header, "\t")
-
-
-def read_spaced(content: bytes, source: str, header: bool | None = None) -> Table:
-    """Read values separated by blanks, as in DELVE's ``Dataset.data``; lines that begin with # are comments."""
-    lines = enumerate(decoded(content, source).splitlines(), start=1)
-    rows = [(number, line.split()) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
-    return _named(rows, source, header if header is not None else False)
+#: Blanks, any number of them, between cells.
+BLANKS = " "
+#: Delimiters that are tried for files that end in .csv, and for other text.
+CSV, TEXT = (",", ";", "\t", "|"), (",", ";", "\t", "|", BLANKS)
+#: Rows that are looked at to find the delimiter.
+LOOKED_AT = 50
 
 
-def _read(text: str, source: str, header: bool | None, delimiter: str) -> Table:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[tuple[int, list[str]]] = []
+def read_delimited(
+    text: str, source: str, delimiter: str | None, candidates: Sequence[str], header: bool | None
+) -> pd.DataFrame:
+    """Read delimited text; the delimiter is found out among candidates if None."""
+    chosen = delimiter or find_delimiter(text, candidates)
+    reader = _blank_rows(text) if chosen == BLANKS else _csv_rows(text, chosen, source)
+    rows = [(number, cells) for number, cells in reader if any(cell.strip() for cell in cells)]
+    return table_of(Rows([cells for _, cells in rows], [number for number, _ in rows], source), header)
+
+
+def _csv_rows(text: str, delimiter: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
     try:
-        rows.extend((reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells))
+        for cells in reader:
+            yield reader.line_num, cells
     except csv.Error as error:
         raise DataError(f"{source}, row {reader.line_num}: {error}") from None
-    return _named(rows, source, header)
 
 
-def _named(rows: list[tuple[int, list[str]]], source: str, header: bool | None) -> Table:
-    """Split off the line of names; without one, columns are called c1, c2, ..."""
+def _blank_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Return rows of cells between blanks; lines that begin with # are comments."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.lstrip().startswith("#"):
+            yield number, line.split()
+
+
+def find_delimiter(text: str, candidates: Sequence[str]) -> str:
+    """Return the candidate that splits the first rows best: into equally many cells, of which most are values.
+
+    The first candidate if none splits anything.
+    """
+    begin = text[:200_000]
+    best, quality = candidates[0], (0.0, 0.0, 0)
+    for delimiter in candidates:
+        found = _quality(begin, delimiter)
+        if found > quality:
+            best, quality = delimiter, found
+    return best
+
+
+def _quality(text: str, delimiter: str) -> tuple[float, float, int]:
+    """Return the share of rows of the usual length, the share of cells that are values, and the usual length."""
+    rows = [cells for _, cells in itertools.islice(_loose_rows(text, delimiter), LOOKED_AT) if any(cells)]
     if not rows:
-        raise DataError(f"{source}: no rows of data")
-    first = rows[0][1]
-    has_header = _looks_like_names(first) if header is None else header
-    if not has_header:
-        return table_of_rows(rows, [f"c{j + 1}" for j in range(len(first))], source)
-    names = [cell.strip() or f"c{j + 1}" for j, cell in enumerate(first)]
-    return table_of_rows(rows[1:], names, source)
+        return 0.0, 0.0, 0
+    width, count = Counter(map(len, rows)).most_common(1)[0]
+    if width < 2:
+        return 0.0, 0.0, 0
+    cells = [cell.strip() for row in rows[1:] for cell in row]
+    values = [is_empty(cell) or is_value(cell) for cell in cells]
+    return round(count / len(rows), 1), sum(values) / max(len(values), 1), width
 
 
-def _looks_like_names(cells: list[str]) -> bool:
-    """Whether no cell of the first line is a number."""
-    return not any(_is_number(cell) for cell in cells if cell.strip().lower() not in MISSING)
-
-
-def _is_number(text: str) -> bool:
+def _loose_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Return rows without refusing any: enough to judge a delimiter by."""
+    if delimiter == BLANKS:
+        yield from _blank_rows(text)
+        return
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        for cells in reader:
+            yield reader.line_num, cells
+    except csv.Error:
+        return
 
 
-__all__ = ["read_csv", "read_spaced", "read_tsv"]
+__all__ = ["BLANKS", "CSV", "TEXT", "find_delimiter", "read_delimited"]

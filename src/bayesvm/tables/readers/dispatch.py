@@ -2,90 +2,100 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import sys
-import zlib
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
+from bayesvm.tables.errors import DataError
+from bayesvm.tables.file_formats import FORMATS, guess_format
+from bayesvm.tables.frame import pandas
+from bayesvm.tables.parsing import parsed
 from bayesvm.tables.readers.arff import read_arff
-from bayesvm.tables.readers.delimited import read_csv, read_spaced, read_tsv
+from bayesvm.tables.readers.content import decoded, read_content
+from bayesvm.tables.readers.delimited import CSV, TEXT, read_delimited
+from bayesvm.tables.readers.excel import read_excel
+from bayesvm.tables.readers.json_records import read_json
 from bayesvm.tables.readers.libsvm import read_libsvm
 from bayesvm.tables.readers.parquet import read_parquet
-from bayesvm.tables.table import DataError, Table
+from bayesvm.tables.suggestion import did_you_mean
 
-Reader = Callable[[bytes, str, bool | None], Table]
-
-FORMATS: Mapping[str, Reader] = {
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "parquet": read_parquet,
-    "libsvm": read_libsvm,
-    "arff": read_arff,
-    "delve": read_spaced,
-}
-
-#: Format by the end of a file's name.
-ENDINGS = {
-    "csv": "csv",
-    "tsv": "tsv",
-    "tab": "tsv",
-    "parquet": "parquet",
-    "pq": "parquet",
-    "libsvm": "libsvm",
-    "svm": "libsvm",
-    "svmlight": "libsvm",
-    "arff": "arff",
-    "data": "delve",
-    "dat": "delve",
-    "txt": "delve",
-}
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def guess_format(name: str) -> str:
-    """Return the format that the end of a file's name stands for; "csv" if it stands for none."""
-    ending = name.lower().removesuffix(".gz").rsplit(".", 1)[-1]
-    return ENDINGS.get(ending, "csv")
-
-
-def read_table(path: str | os.PathLike[str], *, format: str | None = None, header: bool | None = None) -> Table:
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    sheet: str | None = None,
+    parse: bool = True,
+) -> pd.DataFrame:
     """Read a table from a file, or from standard input if the path is "-".
 
     Parameters
     ----------
     path : path
-        The file; compressed if its name ends in ".gz".
+        The file; decompressed if its name ends in ".gz", ".bz2", ".xz" or ".zip" (one file in it).
     format : str, optional
-        One of ``FORMATS``; by the end of the name if None ("csv" for standard input).
+        One of "csv", "tsv", "text" (any delimiter, blanks too), "excel", "json" (lines, or a list of records),
+        "parquet", "libsvm" and "arff"; by the end of the name if None, "csv" if that tells nothing.
     header : bool, optional
-        Whether the first line of delimited text holds names; guessed if None.
+        Whether the first row of delimited text or of a sheet holds names; found out if None.
+    encoding : str, optional
+        Encoding of text; by the mark at its beginning, or UTF-8, if None.
+    delimiter : str, optional
+        What stands between the cells of delimited text, " " being any number of blanks; found out if None.
+    sheet : str, optional
+        Sheet of a workbook; the first if None.
+    parse : bool
+        Whether text that means numbers, dates or truth values becomes those. If not, all cells stay as they are in
+        the file, which is what :class:`~bayesvm.tables.TableEncoder` reads best: it reads new rows as the first.
+
+    Returns
+    -------
+    frame : DataFrame
+        Its index, called "row", holds the numbers of the rows in the file; ``frame.attrs["source"]`` is the file.
 
     Raises
     ------
     DataError
         If the file cannot be read; the message names file, row and column.
+
+    Warns
+    -----
+    TableWarning
+        If something could be read in two ways; the message names the column.
     """
+    pandas()  # says how to install it, before the file is opened
     name = os.fspath(path)
-    kind = format or guess_format(name)
+    kind = format or guess_format(name) or "csv"
     if kind not in FORMATS:
-        raise ValueError(f"format: expected one of {', '.join(FORMATS)}, found {kind!r}")
+        raise ValueError(f"format: expected one of {', '.join(FORMATS)}, found {kind!r}{did_you_mean(kind, FORMATS)}")
     source = "standard input" if name == "-" else name
-    table = FORMATS[kind](_content(name, source), source, header)
-    if not table.columns or len(table) == 0:
+    content = read_content(name, source)
+    if kind == "parquet":
+        frame = read_parquet(content, source)
+    elif kind == "excel":
+        frame = read_excel(content, source, sheet, header)
+    else:
+        frame = _of_text(kind, decoded(content, source, encoding), source, delimiter, header)
+    if frame.shape[0] == 0 or frame.shape[1] == 0:
         raise DataError(f"{source}: no rows of data")
-    return table
+    return parsed(frame) if parse else frame
 
 
-def _content(name: str, source: str) -> bytes:
-    try:
-        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        return gzip.decompress(content) if name.lower().endswith(".gz") else content
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise DataError(f"{source}: cannot be read ({reason})") from None
-    except ValueError as error:  # a name that no file can have
-        raise DataError(f"{source!r}: cannot be read ({error})") from None
+def _of_text(kind: str, text: str, source: str, delimiter: str | None, header: bool | None) -> pd.DataFrame:
+    if kind == "json":
+        return read_json(text, source)
+    if kind == "libsvm":
+        return read_libsvm(text, source)
+    if kind == "arff":
+        return read_arff(text, source)
+    if kind == "tsv":
+        return read_delimited(text, source, delimiter or "\t", CSV, header)
+    return read_delimited(text, source, delimiter, TEXT if kind == "text" else CSV, header)
 
 
-__all__ = ["FORMATS", "guess_format", "read_table"]
+__all__ = ["read_table"]

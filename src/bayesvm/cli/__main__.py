@@ -1,5 +1,0 @@
-"""``python -m bayesvm.cli`` is the same as ``bayesvm``."""
-
-from bayesvm.cli import main
-
-main()
