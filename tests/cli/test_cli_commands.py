@@ -363,7 +363,7 @@ def test_did_not_converge(folder, tmp_path, capsys, monkeypatch):
 
     def hasty(self, *args, **options):
         keep(self, *args, **options)
-        self.max_iter = 1
+        self.max_evaluations = 1
 
     hasty.__signature__ = __import__("inspect").signature(keep)
     monkeypatch.setattr(BayesianSVC, "__init__", hasty)

@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("output")
     X, y, _ = data(24)
     columns = {"a": X[:, 0], "b": X[:, 1]}
-    model = fitted(make_pipeline(TableEncoder(), BayesianSVC(n_starts=1, max_iter=5)), columns, y)
+    model = fitted(make_pipeline(TableEncoder(), BayesianSVC(n_starts=1, max_evaluations=5)), columns, y)
     save(model, path / "m.bvm", info={"facts": collect_facts(model, columns, y)})
     lines = [f"{a},{b},{label}" for (a, b), label in zip(X.round(3), y)]
     (path / "d.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")

@@ -65,7 +65,7 @@ def bare(estimator: Any) -> Any:
 
 
 def _standardised(light: Any, chunk: Any) -> Matrix:
-    return light._inputs(chunk).dense()  # type: ignore[no-any-return]
+    return light._inputs(chunk).dense()
 
 
 def _finish(light: Any, method: Callable[..., Any], chunk: Any, sums: Sequence[Matrix], args: Sequence[Any]) -> Any:

@@ -128,7 +128,7 @@ def _part(engine: Engine, rows: Sequence[Any]) -> Any:
 
 
 def _computed(whole: Any) -> Rows:
-    return whole.compute(scheduler="synchronous")  # type: ignore[no-any-return]
+    return whole.compute(scheduler="synchronous")
 
 
 def _rows(X: Any, y: Any, weights: Any) -> Rows:

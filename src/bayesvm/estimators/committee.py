@@ -197,7 +197,7 @@ def _models(fitted: Any) -> tuple[GaussianProcessModel, ...]:
     for model in fitted.models_:
         if not isinstance(model, GaussianProcessModel):
             raise TypeError(f"Committee: expected models with a Gaussian posterior, found {type(model).__name__}")
-    return fitted.models_  # type: ignore[no-any-return]
+    return fitted.models_
 
 
 def _optima(model: GaussianProcessModel, separation: float) -> list[Vector]:

@@ -179,7 +179,9 @@ class Experiment:
 
 def published(rows: Mapping[str, tuple[float, ...]], runs: int | None = None) -> dict[str, Published]:
     """Return published numbers from (mean, standard deviation) or (mean,) by case."""
-    return {case: Published(*values[:2], runs=runs) for case, values in rows.items()}  # type: ignore[misc]
+    return {
+        case: Published(values[0], values[1] if len(values) > 1 else None, runs=runs) for case, values in rows.items()
+    }
 
 
 __all__ = ["Case", "Column", "Experiment", "Found", "Numbers", "Published", "Source", "Table", "published"]

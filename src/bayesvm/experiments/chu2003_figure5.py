@@ -27,13 +27,13 @@ def surface(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
         evidence[i, j] = -machine.log_evidence_
         error[i, j] = 100.0 * float(np.mean(machine.predict(X_test) != y_test))
     best = np.unravel_index(np.argmin(evidence), evidence.shape)
-    ranks = [np.argsort(np.argsort(values.ravel())) for values in (evidence, error)]
+    ranks = [np.argsort(np.argsort(values.ravel())).astype(float) for values in (evidence, error)]
     return {
         "kappa_0": 10.0**power,
         "kappa": 10.0**width,
         "evidence": np.round(evidence, 4),
         "error": np.round(error, 4),
-        "correlation": float(np.corrcoef(*ranks)[0, 1]),
+        "correlation": float(np.corrcoef(ranks[0], ranks[1])[0, 1]),
         "at_best": float(error[best]),
         "least": float(error.min()),
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayesvm import BayesianSVC, GPClassifier
-from bayesvm.experiments.base import Case, Column, Experiment, Numbers, Source, Table, published
+from bayesvm.experiments.base import Case, Column, Experiment, Numbers, Published, Source, Table, published
 from bayesvm.experiments.measures import classification
 
 #: Support vectors, test error in per cent of BTSVC, of GPC: mean and standard deviation over 100 partitions (20 for the last three).
@@ -43,7 +43,8 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     """Fit one partition."""
     X, y, X_test, y_test = source.load(f"ida_{params['data']}").split(seed)
     rows = slice(params["rows"])
-    return classification(MACHINES[params["method"]](), X[rows], y[rows], X_test, y_test)
+    machine: Any = MACHINES[params["method"]]
+    return classification(machine(), X[rows], y[rows], X_test, y_test)
 
 
 def cases(method: str, units: int) -> list[Case]:
@@ -63,7 +64,7 @@ def cases(method: str, units: int) -> list[Case]:
 
 def column(key: str, head: str, place: int, method: str, digits: int, better: str | None = None) -> Column:
     """Return a column with the paper's numbers for the cases of a method."""
-    numbers = {}
+    numbers: dict[str, Published] = {}
     for name, row in PAPER.items():
         numbers |= published({f"{name}{SUFFIX[method]}": row[place]}, runs(name))
     return Column(key, head, digits, numbers, better=better)

@@ -34,8 +34,9 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     """Fit one partition, or one draw."""
     if params["data"] == "generated":
         rng = np.random.default_rng(seed)
-        X, y = irrelevant_inputs(params["n"], rng)
-        X_test, y_test = irrelevant_inputs(params["m"], rng)
+        X, labels = irrelevant_inputs(params["n"], rng)
+        X_test, test_labels = irrelevant_inputs(params["m"], rng)
+        y, y_test = labels.astype(float), test_labels.astype(float)
     else:
         X, y, X_test, y_test = source.load(f"ida_{params['data']}").split(seed)
         X, y = X[: params["n"]], y[: params["n"]]

@@ -48,8 +48,9 @@ def data_set(name: str, seed: int, source: Source) -> tuple[Matrix, Vector, Matr
     """Return training and test data of one draw; pima comes with its own partition, crabs without the species."""
     file, rows, _ = SETS[name]
     if file is None:
-        X, y, _ = make_waveform(WAVEFORM_ROWS, classes=(1, 2), random_state=seed)
-        return X[:rows], y[:rows], X[rows:], y[rows:]
+        waves, labels, _ = make_waveform(WAVEFORM_ROWS, classes=(1, 2), random_state=seed)
+        codes = labels.astype(float)
+        return waves[:rows], codes[:rows], waves[rows:], codes[rows:]
     data = source.load(file)
     if name == "pima":
         return data.split()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -47,9 +47,10 @@ def train(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     machine = BayesianSVR(beta=params["beta"], n_starts=params.get("starts", 4)).fit(X, y)
     seconds = time.process_time() - began
     off, on = bound_counts(machine)
+    noise: Any = machine.likelihood_
     return {
-        "C": machine.likelihood_.C,
-        "epsilon": machine.likelihood_.epsilon,
+        "C": noise.C,
+        "epsilon": noise.epsilon,
         "variance": float(machine.noise_std_) ** 2,
         "kappa": kernel_parameters(machine)["gaussian.lengthscale"] ** -2.0,
         "minus_evidence": -machine.log_evidence_,
@@ -156,13 +157,14 @@ def compared(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     """Fit one method to sinc data with Gaussian noise of variance 0.04, and measure the distance to the true function."""
     X, y, _ = make_sinc(params["n"], noise=0.2, random_state=seed)
     X_test, _, f_test = make_sinc(params["m"], noise=0.2, random_state=1000)
-    makers = {
+    makers: Mapping[str, Callable[[], Any]] = {
         "BSVR": lambda: BayesianSVR(n_starts=params.get("starts", 4)),
         "GPR": lambda: GPRegressor(n_starts=params.get("starts", 4)),
         "SVR": lambda: grid_svr(1, 5, params["grid"]),
     }
     began = time.process_time()
-    machine = makers[params["method"]]().fit(X, y)
+    machine: Any = makers[params["method"]]()
+    machine.fit(X, y)
     seconds = time.process_time() - began
     gap = machine.predict(X_test) - f_test
     return {"ase": float(np.mean(gap**2)), "aae": float(np.mean(np.abs(gap))), "seconds": seconds}

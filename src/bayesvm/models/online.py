@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class OnlineModel:
     """
 
     kernel: Kernel
-    likelihood: Likelihood
+    likelihood: Any
     options: OnlineUpdate
     state: OnlineState
     basis: Matrix

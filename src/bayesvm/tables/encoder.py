@@ -51,7 +51,7 @@ class ColumnPlan:
         return self.column.outputs(self.name)
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TableEncoder(TransformerMixin, BaseEstimator):
     """Numbers from a table: what each column holds is found out, said in words, and done again for new rows.
 
     - Numbers stay as they are. Text that means numbers is read: decimal commas, separators of thousands, currencies,
