@@ -1,8 +1,8 @@
 r"""One table for several models on the same data.
 
-Evidences can be compared where they are the probability of the same targets: self-tuning machines with a normalised likelihood, without
-class weights. Laplace's method and expectation propagation approximate the same number; where the two differ by more than one nat per hundred
-points, Laplace's cannot be trusted, and the row says so.
+Evidences can be compared where they are the probability of the same targets: self-tuning machines with a normalised
+likelihood, without class weights. Laplace's method and expectation propagation approximate the same number; where the
+two differ by more than one nat per hundred points, Laplace's cannot be trusted, and the row says so.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ def compare(models: Any, X: Any, y: Any, test: tuple[Any, Any] | None = None) ->
     Parameters
     ----------
     models : mapping or sequence
-        Estimators, by name or in a list (their class names then serve as names). They are cloned, not changed. A kernel in the
-        place of an estimator stands for a :class:`~bayesvm.BayesianSVC` or :class:`~bayesvm.BayesianSVR` with that kernel.
+        Estimators, by name or in a list (their class names then serve as names). They are cloned, not changed. A kernel
+        in the place of an estimator stands for a :class:`~bayesvm.BayesianSVC` or :class:`~bayesvm.BayesianSVR` with
+        that kernel.
     X, y : arrays
         Training data.
     test : pair (X_test, y_test), optional
@@ -101,7 +102,8 @@ def _with_kernel(kernel: Kernel, target: str) -> Any:
     return BayesianSVR(kernel) if target.startswith("continuous") else BayesianSVC(kernel)
 
 
-# -- evidence -------------------------------------------------------------------------------------------------------------
+# -- evidence
+# -------------------------------------------------------------------------------------------------------------
 def _evidence(model: Any, n: int) -> tuple[float, bool, tuple[str, ...]]:
     """Return the log evidence, whether it can be compared with others, and notes."""
     value = float(getattr(model, "log_evidence_", np.nan))
@@ -136,7 +138,8 @@ def _ep_log_evidence(model: GaussianProcessModel) -> float:
     return float(sum(refinement.log_evidence for refinement in model.refined(EP(tol=1e-4)).refinements))
 
 
-# -- predictions ----------------------------------------------------------------------------------------------------------
+# -- predictions
+# ----------------------------------------------------------------------------------------------------------
 def _judged(model: Any, X: Any, y: Any) -> tuple[float, float, float]:
     """Return the mean negative log likelihood, the error and the calibration error on test data."""
     if is_classifier(model):

@@ -22,14 +22,15 @@ class Row:
     log_bayes_factor : float
         Log evidence minus that of the best model with a comparable evidence (zero for the best); NaN if not comparable.
     probability : float
-        Posterior probability among the models with comparable evidences, all being equally probable before; NaN if not comparable.
+        Posterior probability among the models with comparable evidences, all being equally probable before; NaN if not
+        comparable.
     loo_nll, test_nll : float
         Mean negative log likelihood per row: leave-one-out on the training rows, and on the test rows.
     error : float
         Test error rate, or root mean squared error of a regressor.
     calibration_error : float
-        Classifiers: expected calibration error of the test probabilities in ten bins. Regressors: difference between 0.9 and the
-        fraction of test targets inside the 90 % intervals.
+        Classifiers: expected calibration error of the test probabilities in ten bins. Regressors: difference between
+        0.9 and the fraction of test targets inside the 90 % intervals.
     n_support : int
         Training rows that predictions use; -1 if not known.
     seconds : float

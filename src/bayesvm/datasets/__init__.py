@@ -1,7 +1,7 @@
 """Data sets: made by known laws (:mod:`~bayesvm.datasets.classes`, :mod:`~bayesvm.datasets.generators`), or read from files.
 
-Generators are seeded, and return the true function or the true class probability beside the data. Loaders read the directory that is
-given to them or named by the environment variable ``BAYESVM_DATA``.
+Generators are seeded, and return the true function or the true class probability beside the data. Loaders read the
+directory that is given to them or named by the environment variable ``BAYESVM_DATA``.
 """
 
 from bayesvm.datasets.classes import (

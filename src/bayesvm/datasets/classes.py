@@ -74,9 +74,9 @@ WAVEFORM_CLASSES = ((0, 1), (0, 2), (1, 2))
 def make_waveform(n: int = 400, *, classes: tuple[int, int] = (0, 1), random_state: Any = None) -> Draw:
     r"""Return two of Breiman's three classes of waveforms in 21 inputs.
 
-    :math:`x = u h_a + (1-u) h_b` plus unit Gaussian noise, u uniform on [0, 1]; the classes 0, 1, 2 mix the first triangle with the second, the
-    first with the third, the second with the third. The integral over u gives :math:`P(y=1|x)` in closed form. The Bayes error is
-    about 4.8 per cent for classes 0 and 1, and 7.6 for 1 and 2.
+    :math:`x = u h_a + (1-u) h_b` plus unit Gaussian noise, u uniform on [0, 1]; the classes 0, 1, 2 mix the first
+    triangle with the second, the first with the third, the second with the third. The integral over u gives
+    :math:`P(y=1|x)` in closed form. The Bayes error is about 4.8 per cent for classes 0 and 1, and 7.6 for 1 and 2.
 
     Parameters
     ----------
@@ -118,7 +118,8 @@ def _log_segment(X: Matrix, start: Vector, end: Vector) -> Vector:
 def make_simulated_1d(n: int = 100, *, outlier: bool = False, random_state: Any = None) -> Draw:
     r"""Return the one-dimensional set of Chu2003 section 5.1: :math:`\mathcal N(-2, 1)` for +1, :math:`\mathcal N(2, 1)` for -1.
 
-    Half of the rows are of either class. With ``outlier``, one more row of class -1 at -2. The Bayes error is :math:`\Phi(-2)`.
+    Half of the rows are of either class. With ``outlier``, one more row of class -1 at -2. The Bayes error is
+    :math:`\Phi(-2)`.
 
     Parameters
     ----------
@@ -145,8 +146,9 @@ def make_simulated_1d(n: int = 100, *, outlier: bool = False, random_state: Any 
 def make_simulated_2d(n: int = 1000, *, random_state: Any = None) -> Draw:
     r"""Return the two-dimensional set of Chu2003 section 5.2.
 
-    :math:`\mathcal N((-2, 0), \mathrm{diag}(1, 2))` for +1 and :math:`\mathcal N((2, 0), \mathrm{diag}(2, 1))` for -1, half of the rows each; the
-    diagonals are variances. The Bayes error is about 4.7 per cent. Parameters and results as in :func:`make_twonorm`.
+    :math:`\mathcal N((-2, 0), \mathrm{diag}(1, 2))` for +1 and :math:`\mathcal N((2, 0), \mathrm{diag}(2, 1))` for -1,
+    half of the rows each; the diagonals are variances. The Bayes error is about 4.7 per cent. Parameters and results as
+    in :func:`make_twonorm`.
     """
     rng = np.random.default_rng(random_state)
     y = np.where(np.arange(n) < n // 2, 1, -1)
@@ -170,7 +172,8 @@ RIPLEY_VARIANCE = 0.03
 def make_ripley(n: int = 250, *, random_state: Any = None) -> Draw:
     r"""Return Ripley's mixture: each class is two equal Gaussians in the plane with variance 0.03.
 
-    The Bayes error is about 8.9 per cent (8.0 on Ripley's own test rows). Parameters and results as in :func:`make_twonorm`.
+    The Bayes error is about 8.9 per cent (8.0 on Ripley's own test rows). Parameters and results as in
+    :func:`make_twonorm`.
     """
     rng = np.random.default_rng(random_state)
     y, bump = rng.integers(2, size=n), rng.integers(2, size=n)

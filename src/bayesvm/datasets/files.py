@@ -115,7 +115,8 @@ def load_npz(name: str, directory: str | os.PathLike[str] | None = None) -> Data
 def load_ida(name: str, directory: str | os.PathLike[str] | None = None) -> DataSet:
     """Return a set of the IDA benchmark, in whichever form it is found.
 
-    Tried in this order: ``ida_<name>.npz``; the collection ``benchmarks.mat``; the ``.asc`` files of one partition each.
+    Tried in this order: ``ida_<name>.npz``; the collection ``benchmarks.mat``; the ``.asc`` files of one partition
+    each.
 
     Parameters
     ----------

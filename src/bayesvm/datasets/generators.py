@@ -59,8 +59,8 @@ def make_robot_arm(
     noise : float
         Standard deviation of the Gaussian noise of both positions.
     n_inputs : {2, 6}
-        With 6, columns 3 and 4 are copies of the angles with Gaussian noise of standard deviation 0.02, and columns 5 and 6 are
-        standard normal and irrelevant.
+        With 6, columns 3 and 4 are copies of the angles with Gaussian noise of standard deviation 0.02, and columns 5
+        and 6 are standard normal and irrelevant.
     random_state : int or Generator, optional
         Seed.
 

@@ -32,10 +32,11 @@ def make_sollich(
 ) -> tuple[Matrix, Vector, Vector]:
     r"""Return data from the model of Sollich1999 (3).
 
-    The model's own recipe, to restart with a new function whenever a point is rejected, is hopeless beyond a few points. Instead the
-    latent function is drawn from the effective prior :math:`P(\theta) \propto Q(\theta)\, N^n(\theta)` by elliptical slice sampling on nodes of
-    Q(x); inputs then follow :math:`P(x|\theta) \propto Q(x)\, \nu(\theta(x))` (by rejection of single points, which is right once
-    :math:`\theta` is given) and labels :math:`P(y|x, \theta)`, Sollich1999 (5).
+    The model's own recipe, to restart with a new function whenever a point is rejected, is hopeless beyond a few
+    points. Instead the latent function is drawn from the effective prior :math:`P(\theta) \propto Q(\theta)\,
+    N^n(\theta)` by elliptical slice sampling on nodes of Q(x); inputs then follow :math:`P(x|\theta) \propto Q(x)\,
+    \nu(\theta(x))` (by rejection of single points, which is right once :math:`\theta` is given) and labels
+    :math:`P(y|x, \theta)`, Sollich1999 (5).
 
     Parameters
     ----------

@@ -179,8 +179,8 @@ class BayesianRegressor(RegressorMixin, BaseEstimator):
         return_std : bool
             Whether to return the standard deviation too.
         return_noise : bool
-            Whether the standard deviation is that of a new target (latent variance plus noise variance, Thesis (4.46) and
-            (2.33)), or that of the latent function alone.
+            Whether the standard deviation is that of a new target (latent variance plus noise variance, Thesis (4.46)
+            and (2.33)), or that of the latent function alone.
 
         Returns
         -------

@@ -99,8 +99,8 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
 
     Notes
     -----
-    Outputs share the hidden layer; each has a noise variance of its own. The posterior has many modes; the Gaussian at one of them is what the
-    evidence and the error bars (3.29) describe.
+    Outputs share the hidden layer; each has a noise variance of its own. The posterior has many modes; the Gaussian at
+    one of them is what the evidence and the error bars (3.29) describe.
 
     References
     ----------
@@ -219,13 +219,14 @@ class BayesianMLPClassifier(ProbabilisticClassifier, _BayesianMLP):
         Class labels.
     likelihood_ : Likelihood
         The logistic likelihood.
-    n_hidden_, log_evidence_, evidence_by_size_, relevance_, group_precision_, n_determined_, weights_, n_iter_, converged_
+    n_hidden_, log_evidence_, evidence_by_size_, relevance_, group_precision_, n_determined_, weights_, n_iter_,
+    converged_
         As in :class:`BayesianMLPRegressor`.
 
     Notes
     -----
-    With more than two classes there is one output per class, each against the rest, all on the same hidden layer; probabilities are
-    proportional to the odds. Probabilities are averaged over the Gaussian posterior of the outputs.
+    With more than two classes there is one output per class, each against the rest, all on the same hidden layer;
+    probabilities are proportional to the odds. Probabilities are averaged over the Gaussian posterior of the outputs.
 
     References
     ----------

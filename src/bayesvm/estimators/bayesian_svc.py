@@ -22,33 +22,35 @@ from bayesvm.solvers import Solver
 class BayesianSVC(BayesianClassifier):
     r"""Support vector classifier that tunes itself by the evidence of the training data (BTSVC).
 
-    The latent function has a Gaussian process prior with the given kernel; labels follow a likelihood that is one, and has
-    zero loss, for margins beyond one, so that only the support vectors carry the solution. The hyperparameters maximise
-    Laplace's approximation of the evidence, Chu2003 (32), with its exact gradient (33); probabilities are averaged over the
-    posterior of the latent function, Chu2003 (38), (39). No grid, no validation set, no scaling by the user.
+    The latent function has a Gaussian process prior with the given kernel; labels follow a likelihood that is one, and
+    has zero loss, for margins beyond one, so that only the support vectors carry the solution. The hyperparameters
+    maximise Laplace's approximation of the evidence, Chu2003 (32), with its exact gradient (33); probabilities are
+    averaged over the posterior of the latent function, Chu2003 (38), (39). No grid, no validation set, no scaling by
+    the user.
 
     Parameters
     ----------
     kernel : Kernel, scikit-learn Gaussian process kernel, "auto" or None
-        Covariance of the latent function. None: ``Gaussian() + Constant()``. "auto": that, then with a linear part, then
-        with one length scale per feature; the one with the highest evidence is kept (see ``candidates_``). The parameters of
-        a given kernel are the first start.
+        Covariance of the latent function. None: ``Gaussian() + Constant()``. "auto": that, then with a linear part,
+        then with one length scale per feature; the one with the highest evidence is kept (see ``candidates_``). The
+        parameters of a given kernel are the first start.
     ard : bool
         One length scale per feature (automatic relevance determination) in every part of the kernel that can have it.
     likelihood : str or likelihood
-        "trigonometric" (the paper's), "raised-cosine" (the same shape with a continuous second derivative), "logistic" or
-        "probit" (Gaussian process classifiers, not sparse), or an object of :mod:`bayesvm.likelihoods`.
+        "trigonometric" (the paper's), "raised-cosine" (the same shape with a continuous second derivative), "logistic"
+        or "probit" (Gaussian process classifiers, not sparse), or an object of :mod:`bayesvm.likelihoods`.
     inference : {"laplace", "ep"} or Inference
         Whose evidence is maximised: Laplace's (the paper's) or that of expectation propagation (closer, and slower).
     solver : {"newton", "smo", "auto"} or Solver
-        What finds the mode: semismooth Newton, the native working-set solver, or the one that suits the size of the data (the
-        choice is logged). All find the same mode.
+        What finds the mode: semismooth Newton, the native working-set solver, or the one that suits the size of the
+        data (the choice is logged). All find the same mode.
     posterior : {"ep", "laplace"}
-        Where predictions come from. "ep": expectation propagation, run once at the hyperparameters that were found; its means
-        and variances are better than those of Laplace's method. "laplace": the paper's behaviour, with few support vectors.
+        Where predictions come from. "ep": expectation propagation, run once at the hyperparameters that were found; its
+        means and variances are better than those of Laplace's method. "laplace": the paper's behaviour, with few
+        support vectors.
     calibrate : {"auto", "loo", None}
-        Correction of the log odds by two numbers fitted to leave-one-out predictions of the training rows: as far as the
-        data justify it, in full, or not at all.
+        Correction of the log odds by two numbers fitted to leave-one-out predictions of the training rows: as far as
+        the data justify it, in full, or not at all.
     optimizer : {"bfgs", None}
         BFGS ascent of the evidence from several starts, or None to keep the hyperparameters of ``kernel``.
     n_starts : int
@@ -60,8 +62,8 @@ class BayesianSVC(BayesianClassifier):
     class_weight : dict, "balanced" or None
         Weights of the classes, multiplied into ``sample_weight``.
     class_prior : array of shape (n_classes,), "empirical" or None
-        Class frequencies of the population that is predicted; see Notes. Read at prediction time, so it may be changed by
-        ``set_params`` after fitting.
+        Class frequencies of the population that is predicted; see Notes. Read at prediction time, so it may be changed
+        by ``set_params`` after fitting.
     n_jobs : int, optional
         Starts, or outputs, that are fitted at the same time.
     random_state : int, Generator or RandomState, optional
@@ -76,8 +78,8 @@ class BayesianSVC(BayesianClassifier):
     Attributes
     ----------
     kernels_, likelihoods_ : tuples of Kernel and of likelihoods, one per output
-        With their learnt parameters; the kernels take inputs in the user's units. An output is a latent function: one for
-        two classes, one per class for more. ``kernel_`` and ``likelihood_`` are the common one, where there is one.
+        With their learnt parameters; the kernels take inputs in the user's units. An output is a latent function: one
+        for two classes, one per class for more. ``kernel_`` and ``likelihood_`` are the common one, where there is one.
     models_ : tuple of FittedModel
         The fitted models, one per set of hyperparameters.
     log_evidence_ : float
@@ -95,7 +97,8 @@ class BayesianSVC(BayesianClassifier):
     loo_log_likelihood_ : float
         Sum over the training rows (with their weights) of the logarithm of the given class's leave-one-out probability.
     calibration_ : tuple of Calibration
-        Per output: ``scale`` and ``shift`` of the log odds, ``gain`` in nats, and the ``weight`` with which it was applied.
+        Per output: ``scale`` and ``shift`` of the log odds, ``gain`` in nats, and the ``weight`` with which it was
+        applied.
     candidates_ : tuple of Candidate
         With ``kernel="auto"``: the kernels tried, with their log evidences and which was kept.
     classes_, n_features_in_, feature_names_in_ : arrays
@@ -113,8 +116,8 @@ class BayesianSVC(BayesianClassifier):
     rows, and an array brings them to any other frequencies :math:`\pi'_k`, by
     :math:`P'_k \propto P_k \pi'_k / \pi_k` with :math:`\pi_k` the weighted frequencies of the training data.
 
-    ``decision_function`` is the logarithm of the odds of the averaged probability, so its sign (its largest column) is always
-    the class that ``predict`` returns; the latent function itself is ``predict_latent``.
+    ``decision_function`` is the logarithm of the odds of the averaged probability, so its sign (its largest column) is
+    always the class that ``predict`` returns; the latent function itself is ``predict_latent``.
 
     References
     ----------

@@ -32,17 +32,19 @@ EPSILON_BOUNDS = (1e-3, 1e1)
 class BayesianSVR(BayesianRegressor):
     r"""Support vector regression that tunes itself by the evidence of the training data (BSVR).
 
-    The latent function has a Gaussian process prior; the noise follows the soft insensitive model, a flat top with exponential
-    tails, so that outliers pull with limited force and points within the flat zone drop out of the solution. Kernel, C and
-    :math:`\epsilon` maximise Laplace's approximation of the evidence, Thesis (4.38), with its gradient (4.39)-(4.41);
-    predictions carry error bars, Thesis (4.46). No grid, no validation set, no scaling by the user.
+    The latent function has a Gaussian process prior; the noise follows the soft insensitive model, a flat top with
+    exponential tails, so that outliers pull with limited force and points within the flat zone drop out of the
+    solution. Kernel, C and :math:`\epsilon` maximise Laplace's approximation of the evidence, Thesis (4.38), with its
+    gradient (4.39)-(4.41); predictions carry error bars, Thesis (4.46). No grid, no validation set, no scaling by the
+    user.
 
     Parameters
     ----------
     kernel : Kernel, scikit-learn Gaussian process kernel, "auto" or None
-        Covariance of the latent function. None: ``Gaussian() + Constant()``. "auto": that, then with a linear part, then
-        with one length scale per feature; the one with the highest evidence is kept (see ``candidates_``). The parameters of
-        a given kernel are the first start; with ``standardize=True`` its variances are relative to that of the targets.
+        Covariance of the latent function. None: ``Gaussian() + Constant()``. "auto": that, then with a linear part,
+        then with one length scale per feature; the one with the highest evidence is kept (see ``candidates_``). The
+        parameters of a given kernel are the first start; with ``standardize=True`` its variances are relative to that
+        of the targets.
     ard : bool
         One length scale per feature (automatic relevance determination) in every part of the kernel that can have it.
     likelihood : str or likelihood
@@ -50,21 +52,21 @@ class BayesianSVR(BayesianRegressor):
         or "gaussian-noise" (neither is sparse), or an object of :mod:`bayesvm.likelihoods`, whose parameters are in the
         user's units and are the first start. "laplace" and "epsilon-insensitive" need ``inference="ep"``: see Notes.
     solver : {"newton", "smo", "auto"} or Solver
-        What finds the mode: semismooth Newton, the native working-set solver, or the one that suits the size of the data (the
-        choice is logged). All find the same mode.
+        What finds the mode: semismooth Newton, the native working-set solver, or the one that suits the size of the
+        data (the choice is logged). All find the same mode.
     inference : {"laplace", "ep"} or Inference
-        Laplace's method (the thesis') or expectation propagation (closer, and slower; also for losses with kinks), for the
-        evidence and for predictions.
+        Laplace's method (the thesis') or expectation propagation (closer, and slower; also for losses with kinks), for
+        the evidence and for predictions.
     calibrate : {None, "auto", "loo"}
-        Correction of the predictive scale (standard deviations with noise, intervals, densities) by one number fitted to
-        leave-one-out predictions of the training rows: none, as far as the data justify it, or in full.
+        Correction of the predictive scale (standard deviations with noise, intervals, densities) by one number fitted
+        to leave-one-out predictions of the training rows: none, as far as the data justify it, or in full.
     beta : float or "auto"
-        Half-width of the transition between flat top and tail, in units of :math:`\epsilon`, for the likelihoods by name
-        that have one. "auto": 0.3 below 2000 training rows, 0.1 up to 4000, 0.05 above (Thesis section 4.3.3); a small beta
-        means fewer rows with curvature and a faster fit.
+        Half-width of the transition between flat top and tail, in units of :math:`\epsilon`, for the likelihoods by
+        name that have one. "auto": 0.3 below 2000 training rows, 0.1 up to 4000, 0.05 above (Thesis section 4.3.3); a
+        small beta means fewer rows with curvature and a faster fit.
     fix_variance : bool
-        Whether the default kernel's variance :math:`\kappa_0` is fixed at the variance of the targets, as in the thesis, or
-        learnt. A given kernel is taken as it is.
+        Whether the default kernel's variance :math:`\kappa_0` is fixed at the variance of the targets, as in the
+        thesis, or learnt. A given kernel is taken as it is.
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all; a likelihood
         object is then read in units of standardised targets.
@@ -81,8 +83,8 @@ class BayesianSVR(BayesianRegressor):
     random_state : int, Generator or RandomState, optional
         Seed of the starts beyond the deterministic ones.
     evidence_tol : float
-        Predicted gain in evidence per hyperparameter, in nats, at which the search has converged; half a nat each is the size
-        of what the data leave open.
+        Predicted gain in evidence per hyperparameter, in nats, at which the search has converged; half a nat each is
+        the size of what the data leave open.
     max_evaluations : int
         Largest number of evaluations of the evidence per start.
     verbose : int
@@ -91,8 +93,8 @@ class BayesianSVR(BayesianRegressor):
     Attributes
     ----------
     kernels_, likelihoods_ : tuples of Kernel and of likelihoods, one per output
-        With their learnt parameters, in the user's units. ``kernel_`` and ``likelihood_`` are the common one, where there
-        is one.
+        With their learnt parameters, in the user's units. ``kernel_`` and ``likelihood_`` are the common one, where
+        there is one.
     models_ : tuple of FittedModel
         The fitted models, one per set of hyperparameters.
     log_evidence_ : float
@@ -105,11 +107,13 @@ class BayesianSVR(BayesianRegressor):
     loo_log_likelihood_ : float
         Log density of the training targets, each predicted without itself (hyperparameters kept, calibration included).
     calibration_ : tuple of ScaleCalibration
-        Per output: ``scale`` of the predictive deviations, ``gain`` in nats, and the ``weight`` with which it was applied.
+        Per output: ``scale`` of the predictive deviations, ``gain`` in nats, and the ``weight`` with which it was
+        applied.
     support_, support_vectors_, dual_coef_ : arrays
         Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output.
     relevance_, named_relevance_ : array of shape (d,) or None, dict or None
-        With ARD, :math:`\kappa_l = 1/\ell_l^2` per standardised feature (averaged over the outputs), by position and by name.
+        With ARD, :math:`\kappa_l = 1/\ell_l^2` per standardised feature (averaged over the outputs), by position and by
+        name.
     relevances_ : array of shape (n_outputs, d) or None
         The same, per output.
     candidates_ : tuple of Candidate
@@ -121,9 +125,9 @@ class BayesianSVR(BayesianRegressor):
 
     Notes
     -----
-    The mode is found by semismooth Newton steps on three groups of rows: inside the flat zone (no support vectors), in the
-    transition zones (off-bound, the only ones with curvature, which alone enter the factorisation and the variance), and in
-    the tails (on-bound, :math:`|\alpha_i| = C`, which enter the mean only).
+    The mode is found by semismooth Newton steps on three groups of rows: inside the flat zone (no support vectors), in
+    the transition zones (off-bound, the only ones with curvature, which alone enter the factorisation and the
+    variance), and in the tails (on-bound, :math:`|\alpha_i| = C`, which enter the mean only).
 
     The evidence jumps along the hyperparameters, because rows enter and leave the transition zones; it is maximised
     through smooth surrogates (see :mod:`bayesvm.hyper.surrogate`).

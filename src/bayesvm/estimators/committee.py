@@ -26,8 +26,8 @@ def _member_has(name: str) -> Callable[[Any], bool]:
 class Committee(MetaEstimatorMixin, BaseEstimator):
     r"""Average over the distinct optima of the evidence that the starts found (Chu2003 section 3.4).
 
-    The predictive distribution is the mixture :math:`\sum_k w_k P(y|x, \theta_k)` with weights
-    :math:`w_k \propto P(D|\theta_k) P(\theta_k)`, which takes into account what the data leave open about the hyperparameters.
+    The predictive distribution is the mixture :math:`\sum_k w_k P(y|x, \theta_k)` with weights :math:`w_k \propto
+    P(D|\theta_k) P(\theta_k)`, which takes into account what the data leave open about the hyperparameters.
 
     Parameters
     ----------

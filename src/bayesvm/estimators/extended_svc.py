@@ -21,11 +21,11 @@ class ExtendedSVC(MarginClassifier):
     Parameters
     ----------
     kernel : Kernel, scikit-learn Gaussian process kernel or None
-        None: ``Gaussian()`` with a squared length scale of half the number of features times their mean variance (close to
-        scikit-learn's ``gamma="scale"``). Inputs are not standardised.
+        None: ``Gaussian()`` with a squared length scale of half the number of features times their mean variance (close
+        to scikit-learn's ``gamma="scale"``). Inputs are not standardised.
     C : float
-        Price of a margin violation. The price of sample i is :math:`C_i = w_i C`, with :math:`w_i` the product of its sample
-        weight and the weight of its class.
+        Price of a margin violation. The price of sample i is :math:`C_i = w_i C`, with :math:`w_i` the product of its
+        sample weight and the weight of its class.
     epsilon : float
         Half the length of the quadratic part of the ``"le"`` loss.
     loss : {"l1", "l2", "le", "hard"}
@@ -40,17 +40,18 @@ class ExtendedSVC(MarginClassifier):
     class_weight : dict, "balanced" or None
         Weights of the classes.
     tol : float, optional
-        Largest violation (gap) of the optimality conditions, in units of f. None: 1e-3, and 1e-9 for up to 200 rows, where
-        that costs nothing.
+        Largest violation (gap) of the optimality conditions, in units of f. None: 1e-3, and 1e-9 for up to 200 rows,
+        where that costs nothing.
     max_iter : int
-        Largest number of sweeps per machine; a sweep is as many steps as there are rows, each step moving two coefficients.
+        Largest number of sweeps per machine; a sweep is as many steps as there are rows, each step moving two
+        coefficients.
     cache_size : float
         Megabytes for columns of the Gram matrix.
     shrinking : bool
         Whether variables that seem settled are set aside for a while; it changes the time, not the result.
     warm_start : bool
-        Whether a fit starts from the coefficients of the one before, if they are a point of the new problem. A fit that was
-        interrupted (Ctrl-C) is continued by the next one.
+        Whether a fit starts from the coefficients of the one before, if they are a point of the new problem. A fit that
+        was interrupted (Ctrl-C) is continued by the next one.
     n_jobs : int, optional
         Machines that are fitted at the same time, in threads.
     verbose : int
@@ -79,10 +80,10 @@ class ExtendedSVC(MarginClassifier):
 
     Notes
     -----
-    With two classes f is ``dual_coef_ @ kernel_.gram(support_vectors_, X) + intercept_``, as in scikit-learn's ``SVC``, and
-    with ``loss="l1"`` the solution is the same. With more classes ``dual_coef_`` has one row per machine over all support
-    vectors, not scikit-learn's packed form; the one-vs-one machines are ordered (0, 1), (0, 2), ..., (1, 2), ... and
-    positive for the first class of the pair.
+    With two classes f is ``dual_coef_ @ kernel_.gram(support_vectors_, X) + intercept_``, as in scikit-learn's ``SVC``,
+    and with ``loss="l1"`` the solution is the same. With more classes ``dual_coef_`` has one row per machine over all
+    support vectors, not scikit-learn's packed form; the one-vs-one machines are ordered (0, 1), (0, 2), ..., (1, 2),
+    ... and positive for the first class of the pair.
 
     References
     ----------

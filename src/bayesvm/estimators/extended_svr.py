@@ -30,7 +30,8 @@ class ExtendedSVR(RegressorMixin, BaseEstimator):
     epsilon : float
         Half-width of the insensitive tube (its middle, for the soft insensitive loss), in units of y.
     beta : float
-        Half-width of the transition of the soft insensitive loss in units of epsilon, from 0 (none) to 1 (no flat part).
+        Half-width of the transition of the soft insensitive loss in units of epsilon, from 0 (none) to 1 (no flat
+        part).
     loss : {"soft-insensitive", "epsilon-insensitive", "huber", "laplace", "quadratic"}
         ======================= ======================================================================================
         "soft-insensitive"      flat, then quadratic, then linear: Thesis (B.19)
@@ -40,16 +41,16 @@ class ExtendedSVR(RegressorMixin, BaseEstimator):
         "quadratic"             :math:`\delta^2`
         ======================= ======================================================================================
     tol : float, optional
-        Largest violation (gap) of the optimality conditions, in units of y. None: 1e-3, and 1e-9 for up to 200 rows, times
-        the largest absolute target if that is above one.
+        Largest violation (gap) of the optimality conditions, in units of y. None: 1e-3, and 1e-9 for up to 200 rows,
+        times the largest absolute target if that is above one.
     max_iter, cache_size, shrinking, warm_start, n_jobs, verbose
         As for :class:`~bayesvm.ExtendedSVC`.
 
     Attributes
     ----------
     support_, support_vectors_, dual_coef_, intercept_, kernel_ : arrays, kernel
-        Rows with a coefficient, those rows of X, :math:`\alpha_i - \alpha_i^*` of shape (1, n_support), bias of shape (1,), and
-        the kernel that was used.
+        Rows with a coefficient, those rows of X, :math:`\alpha_i - \alpha_i^*` of shape (1, n_support), bias of shape
+        (1,), and the kernel that was used.
     gap_, dual_objective_, n_iter_, n_steps_ : arrays, shape (1,)
         Violation of the optimality conditions, value of the dual objective, number of sweeps and of steps.
     converged_, n_features_in_, feature_names_in_
@@ -57,8 +58,9 @@ class ExtendedSVR(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Of the multipliers :math:`\alpha_i, \alpha_i^*` one is always zero (Thesis C.3); the solver works on the n differences,
-    not on 2n variables. With ``loss="epsilon-insensitive"`` the solution is that of scikit-learn's ``SVR``.
+    Of the multipliers :math:`\alpha_i, \alpha_i^*` one is always zero (Thesis C.3); the solver works on the n
+    differences, not on 2n variables. With ``loss="epsilon-insensitive"`` the solution is that of scikit-learn's
+    ``SVR``.
 
     References
     ----------

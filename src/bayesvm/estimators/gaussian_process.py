@@ -33,18 +33,21 @@ class GPClassifier(BayesianClassifier):
     likelihood : str or likelihood
         "logistic", "probit", or any other normalised likelihood of labels.
     inference : {"laplace", "ep", "variational"} or Inference
-        Laplace's method, expectation propagation or the variational bound, for the evidence and, unless ``posterior`` says
-        otherwise, for predictions.
+        Laplace's method, expectation propagation or the variational bound, for the evidence and, unless ``posterior``
+        says otherwise, for predictions.
     posterior : {None, "ep", "laplace", "variational"}
-        Where predictions come from: None, the method of ``inference``; "ep": expectation propagation, run once at the end.
+        Where predictions come from: None, the method of ``inference``; "ep": expectation propagation, run once at the
+        end.
     calibrate : {None, "auto", "loo"}
         Correction of the log odds on leave-one-out predictions; see :class:`~bayesvm.BayesianSVC`.
-    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol, max_evaluations, verbose
+    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
+    max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
 
     Attributes
     ----------
-    kernel_, likelihood_, log_evidence_, loo_proba_, loo_log_likelihood_, calibration_, classes_, converged_, history_, n_iter_
+    kernel_, likelihood_, log_evidence_, loo_proba_, loo_log_likelihood_, calibration_, classes_, converged_, history_,
+    n_iter_
         As in :class:`~bayesvm.BayesianSVC`.
 
     Notes

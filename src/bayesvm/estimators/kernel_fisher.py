@@ -27,16 +27,17 @@ class KernelFisherDiscriminant(
 ):
     r"""Regularised kernel Fisher discriminant, transformer and classifier (VanGestel2002 section 2.4).
 
-    Directions in feature space with the largest scatter between classes relative to the scatter within, (2.28), at most one
-    fewer than classes. For two classes the direction is that of the least-squares machine with the same kernel and
-    :math:`\gamma`, up to its length. ``transform`` projects onto the directions, scaled so that the regularised variance within
-    classes is one; ``predict`` assigns the class whose centre is nearest, class priors taken into account.
+    Directions in feature space with the largest scatter between classes relative to the scatter within, (2.28), at most
+    one fewer than classes. For two classes the direction is that of the least-squares machine with the same kernel and
+    :math:`\gamma`, up to its length. ``transform`` projects onto the directions, scaled so that the regularised
+    variance within classes is one; ``predict`` assigns the class whose centre is nearest, class priors taken into
+    account.
 
     Parameters
     ----------
     kernel : Kernel, scikit-learn Gaussian process kernel or None
-        Used with the parameters it has. None: Gaussian, its length scale half the typical distance of two rows. To learn both
-        from the data, take ``gamma_`` and ``kernel_`` of a fitted :class:`~bayesvm.BayesianLSSVC`.
+        Used with the parameters it has. None: Gaussian, its length scale half the typical distance of two rows. To
+        learn both from the data, take ``gamma_`` and ``kernel_`` of a fitted :class:`~bayesvm.BayesianLSSVC`.
     gamma : float
         Inverse of the regularisation, :math:`\gamma` of (2.27).
     n_components : int, optional

@@ -56,39 +56,41 @@ class BayesianLSSVC(BayesianClassifier):
     r"""Least-squares support vector classifier with three levels of inference (VanGestel2002).
 
     The labels -1 and +1 are regressed on :math:`w^\top\varphi(x) + b` with a Gaussian prior of precision :math:`\mu` on
-    w, a flat prior on b, and Gaussian noise of precision :math:`\zeta`. Level 1 gives w and b, level 2 gives :math:`\mu` and
-    :math:`\zeta`, and level 3 the parameters of the kernel, by maximising (5.3) with its exact gradient. Class probabilities
-    are those of the moderated output, (3.16) and (3.17).
+    w, a flat prior on b, and Gaussian noise of precision :math:`\zeta`. Level 1 gives w and b, level 2 gives
+    :math:`\mu` and :math:`\zeta`, and level 3 the parameters of the kernel, by maximising (5.3) with its exact
+    gradient. Class probabilities are those of the moderated output, (3.16) and (3.17).
 
     Parameters
     ----------
     kernel : Kernel, scikit-learn Gaussian process kernel, list of them, "auto" or None
-        None: ``Gaussian()`` with its length scale learnt. A list is ranked by evidence (step 5 of section 6.1) and the best
-        kernel kept, see ``compare``; "auto" is a list of linear, polynomial and Gaussian kernels. The evidence does not change
-        when a kernel is multiplied by a number, so the variance of a kernel's only part may as well be fixed.
+        None: ``Gaussian()`` with its length scale learnt. A list is ranked by evidence (step 5 of section 6.1) and the
+        best kernel kept, see ``compare``; "auto" is a list of linear, polynomial and Gaussian kernels. The evidence
+        does not change when a kernel is multiplied by a number, so the variance of a kernel's only part may as well be
+        fixed.
     ard : bool
         One length scale per feature in every part of the kernel that can have it.
     fit_intercept : bool
-        Whether the model has an unregularised bias; without it the latent function is that of Gaussian process regression.
+        Whether the model has an unregularised bias; without it the latent function is that of Gaussian process
+        regression.
     decision : {"moderated", "latent"}
         Class probabilities by (3.17), or the sign of the latent function, (2.22) with the y_i dropped. The latter knows
         no class priors and no costs; its probabilities are the softmax of the latent values.
     softmax : bool
-        Whether moderated probabilities are those of the softmax function averaged over the posterior (section 3.2) instead of
-        (3.17).
+        Whether moderated probabilities are those of the softmax function averaged over the posterior (section 3.2)
+        instead of (3.17).
     multi_class : {"shared", "ovr"}
-        With more than two classes: one output per class with common hyperparameters and one eigen-decomposition, or a machine
-        per class against the rest.
+        With more than two classes: one output per class with common hyperparameters and one eigen-decomposition, or a
+        machine per class against the rest.
     n_components : "auto" or int
         Leading eigenpairs of the centred Gram matrix that are kept. "auto": all for up to 3000 rows, 500 beyond. With
         fewer than all, coefficients come from preconditioned conjugate gradients, variances are never understated, and
         ``approximation_`` says what was left out.
     landmarks : int, optional
-        Number of rows, drawn with ``random_state``, in whose span the machine lives (Nystrom); all rows are fitted. For n up
-        to 100000 and more.
+        Number of rows, drawn with ``random_state``, in whose span the machine lives (Nystrom); all rows are fitted. For
+        n up to 100000 and more.
     prune : float or int, optional
-        Fraction or number of rows on which the machine shall rest, found by leaving out the smallest support values with
-        refits; see ``pruning_curves_``.
+        Fraction or number of rows on which the machine shall rest, found by leaving out the smallest support values
+        with refits; see ``pruning_curves_``.
     robust : bool
         Whether rows with large residuals lose their weight, after which levels 1 and 2 are repeated at the same kernel.
     optimizer : {"bfgs", None}
@@ -105,8 +107,8 @@ class BayesianLSSVC(BayesianClassifier):
     class_prior : array of shape (n_classes,), "empirical" or None
         P(y) of (3.17); None: the (weighted) frequencies of the training rows. Read at prediction time.
     class_cost : array of shape (n_classes, n_classes), optional
-        Entry (i, j) is the cost of predicting class j where class i is true; ``predict`` minimises the expected cost. Read at
-        prediction time.
+        Entry (i, j) is the cost of predicting class j where class i is true; ``predict`` minimises the expected cost.
+        Read at prediction time.
     n_jobs : int, optional
         Starts, or one-vs-rest machines, that are fitted at the same time.
     random_state : int, Generator or RandomState, optional
@@ -124,7 +126,8 @@ class BayesianLSSVC(BayesianClassifier):
         The kernels with their learnt parameters, for inputs in the user's units, and the noise :math:`1/\zeta`.
         ``kernel_`` and ``likelihood_`` are the common one, where there is one.
     log_evidence_ : float
-        :math:`\ln p(D \mid \mathcal H)`, (5.3), constants left out: comparable among least-squares machines on the same data.
+        :math:`\ln p(D \mid \mathcal H)`, (5.3), constants left out: comparable among least-squares machines on the same
+        data.
     gamma_, mu_, zeta_, gamma_eff_ : arrays, shape (n_models,)
         Level 2: :math:`\gamma = \zeta/\mu`, precisions of weights and noise, and effective number of parameters.
     support_, support_vectors_, dual_coef_, intercept_ : arrays
@@ -262,8 +265,8 @@ class BayesianLSSVC(BayesianClassifier):
     def decision_function(self, X: Any) -> Any:
         """Return log odds (of the second class, or of each class against the rest), less what ``class_cost`` asks for.
 
-        Its sign, or its largest column, is the class that ``predict`` returns. With costs and more than two classes it is
-        minus the expected cost.
+        Its sign, or its largest column, is the class that ``predict`` returns. With costs and more than two classes it
+        is minus the expected cost.
         """
         check_is_fitted(self)
         costs = self._costs()
@@ -291,7 +294,8 @@ class BayesianLSSVR(BayesianRegressor):
 
     Attributes
     ----------
-    kernels_, likelihoods_, log_evidence_, gamma_, mu_, zeta_, gamma_eff_, support_, support_vectors_, dual_coef_, intercept_
+    kernels_, likelihoods_, log_evidence_, gamma_, mu_, zeta_, gamma_eff_, support_, support_vectors_, dual_coef_,
+    intercept_
         See :class:`~bayesvm.BayesianLSSVC`.
     noise_std_ : float
         Standard deviation of the noise, :math:`\zeta^{-1/2}`.

@@ -27,13 +27,14 @@ class OnlineGPRegressor(RegressorMixin, OnlineGP):
     kernel : Kernel, scikit-learn Gaussian process kernel or None
         Covariance of the latent function; None: ``Gaussian() + Constant()``.
     likelihood : str or likelihood
-        Noise model, as in :class:`~bayesvm.GPRegressor`; each sample needs one-dimensional Gaussian integrals only, by closed
-        form or quadrature.
+        Noise model, as in :class:`~bayesvm.GPRegressor`; each sample needs one-dimensional Gaussian integrals only, by
+        closed form or quadrature.
     budget : int or None
         Largest number of basis vectors. None: no limit.
     novelty : float
-        A sample joins the basis only if the basis leaves more than this share of its prior variance unexplained; other samples are
-        projected onto it. With ``budget=None, novelty=0`` every sample joins, and Gaussian noise is treated exactly.
+        A sample joins the basis only if the basis leaves more than this share of its prior variance unexplained; other
+        samples are projected onto it. With ``budget=None, novelty=0`` every sample joins, and Gaussian noise is treated
+        exactly.
     optimizer : {"bfgs", None}
         Whether kernel and noise are learnt, by the evidence of up to ``n_tune`` rows spread evenly over the first data.
     n_tune : int
@@ -56,19 +57,20 @@ class OnlineGPRegressor(RegressorMixin, OnlineGP):
     likelihoods_ : tuple of one Regression
         Noise in the user's units; its standard deviation is ``noise_std_``.
     log_evidence_ : float
-        Sum of the log predictive densities of all samples in the order in which they came, on the scale used inside. Exact
-        for Gaussian noise without projection, where it is the evidence of the batch machine.
+        Sum of the log predictive densities of all samples in the order in which they came, on the scale used inside.
+        Exact for Gaussian noise without projection, where it is the evidence of the batch machine.
     n_seen_ : int
         Number of samples taken in.
 
     Notes
     -----
-    *Order.* With Gaussian noise and no projection the result does not depend on the order of the samples, nor on how they are cut
-    into batches. Otherwise it does, a little: each sample is used once, at the moment it comes. Data that come sorted (a sweep from left
-    to right) are the worst case with a small budget, since the basis must move along; shuffle them if possible.
+    *Order.* With Gaussian noise and no projection the result does not depend on the order of the samples, nor on how
+    they are cut into batches. Otherwise it does, a little: each sample is used once, at the moment it comes. Data that
+    come sorted (a sweep from left to right) are the worst case with a small budget, since the basis must move along;
+    shuffle them if possible.
 
-    *Batches.* ``partial_fit`` on parts equals ``partial_fit`` on the whole; only the first call differs, because its rows set the
-    scales and the hyperparameters, which stay as they are from then on.
+    *Batches.* ``partial_fit`` on parts equals ``partial_fit`` on the whole; only the first call differs, because its
+    rows set the scales and the hyperparameters, which stay as they are from then on.
 
     References
     ----------
@@ -207,9 +209,10 @@ class OnlineGPClassifier(ProbabilisticClassifier, OnlineGP):
 
     Notes
     -----
-    The posterior of a label's likelihood is not Gaussian; every sample is replaced by the Gaussian with the same two moments, as
-    in one sweep of expectation propagation. The result depends on the order of the samples; see
-    :class:`OnlineGPRegressor`. The first data must hold rows of at least two classes. Several classes are treated one against the rest.
+    The posterior of a label's likelihood is not Gaussian; every sample is replaced by the Gaussian with the same two
+    moments, as in one sweep of expectation propagation. The result depends on the order of the samples; see
+    :class:`OnlineGPRegressor`. The first data must hold rows of at least two classes. Several classes are treated one
+    against the rest.
 
     References
     ----------

@@ -43,11 +43,12 @@ C_RANGE = (0.05, 20.0)
 class ProbabilisticSVC(BayesianClassifier):
     r"""The hinge-loss support vector machine as a probability model with a normalised evidence (Sollich1999).
 
-    The latent function :math:`\theta(x)` has a Gaussian process prior with the given kernel (its constant part is the variance
-    :math:`B^2` of the bias), labels have the likelihood :math:`\kappa(C)\, e^{-C [1 - y\theta(x)]_+}`, and with the remaining probability
-    :math:`1 - \nu(\theta(x))` a point is not classified at all. The mode of the posterior is the plain support vector machine, and by default
-    all decisions are its decisions. What the machine alone cannot tell, C apart from the scale of the kernel, follows from
-    the evidence :math:`P(D) = Q(D) / \overline{N^n}`, which is normalised over all data sets of n samples.
+    The latent function :math:`\theta(x)` has a Gaussian process prior with the given kernel (its constant part is the
+    variance :math:`B^2` of the bias), labels have the likelihood :math:`\kappa(C)\, e^{-C [1 - y\theta(x)]_+}`, and
+    with the remaining probability :math:`1 - \nu(\theta(x))` a point is not classified at all. The mode of the
+    posterior is the plain support vector machine, and by default all decisions are its decisions. What the machine
+    alone cannot tell, C apart from the scale of the kernel, follows from the evidence :math:`P(D) = Q(D) /
+    \overline{N^n}`, which is normalised over all data sets of n samples.
 
     Parameters
     ----------
@@ -58,25 +59,29 @@ class ProbabilisticSVC(BayesianClassifier):
     ard : bool
         One length scale per feature in every part of the kernel that can have it.
     evidence : {"marginal", "naive", "annealed"}
-        Estimate of Q(D). "marginal": up to three points in doubt are integrated exactly, more by expectation propagation.
-        "naive": Sollich1999 (8), with the paper's ``I +``; made for ``tune="C"``, it misleads a search over the kernel (see
-        Notes). "annealed": hyperparameters as for "marginal", and at the end an annealed estimate with an error bar.
+        Estimate of Q(D). "marginal": up to three points in doubt are integrated exactly, more by expectation
+        propagation. "naive": Sollich1999 (8), with the paper's ``I +``; made for ``tune="C"``, it misleads a search
+        over the kernel (see Notes). "annealed": hyperparameters as for "marginal", and at the end an annealed estimate
+        with an error bar.
     tune : {"all", "C"}
         Whether kernel and C are learnt, or C alone at a fixed product of C and the kernel. The latter leaves the given
         support vector machine as it is and gives it probabilities.
     normalized : bool
         Whether the evidence is divided by :math:`\overline{N^n}`. Without it C comes out too small.
     inputs : None, array or callable
-        What stands for the input density Q(x): the training inputs, other rows, or ``inputs(rng, m)`` that draws m rows.
+        What stands for the input density Q(x): the training inputs, other rows, or ``inputs(rng, m)`` that draws m
+        rows.
     n_nodes : int
         Largest number of rows at which draws of the prior are looked at.
     normalizer_tol : float
         Monte Carlo error of :math:`\ln \overline{N^n}`, in nats, for which draws are added.
     average : bool
-        Whether probabilities are averaged over draws of the posterior; otherwise they are those of the mode, as in the paper.
+        Whether probabilities are averaged over draws of the posterior; otherwise they are those of the mode, as in the
+        paper.
     n_draws : int
         Number of those draws.
-    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol, max_evaluations, verbose
+    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
+    max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`; ``random_state`` seeds all draws too.
 
     Attributes
@@ -90,18 +95,20 @@ class ProbabilisticSVC(BayesianClassifier):
     log_evidence_error_ : float
         Monte Carlo standard error of ``log_evidence_``.
     remarks_ : tuple of str
-        What the user should know: a C below ln 2, no interior maximum of the evidence, an uncertain normaliser or Q(D). Also sent to
-        the log of this module as warnings.
+        What the user should know: a C below ln 2, no interior maximum of the evidence, an uncertain normaliser or Q(D).
+        Also sent to the log of this module as warnings.
     effective_sample_size_ : float or None
         With ``average=True``: the smallest effective number of posterior draws of a latent value.
-    kernels_, likelihoods_, models_, support_, support_vectors_, dual_coef_, relevance_, history_, converged_, n_iter_, theta_names_
+    kernels_, likelihoods_, models_, support_, support_vectors_, dual_coef_, relevance_, history_, converged_, n_iter_,
+    theta_names_
         As in :class:`~bayesvm.BayesianSVC`.
 
     Notes
     -----
-    Sollich1999 (8) with ``I +`` tends to :math:`Q(D) = 1` for a kernel of large variance and short length scale, where every point is
-    marginal with a small coefficient and the truth is :math:`2^{-n}`; without ``I +`` it diverges there. A search over all hyperparameters
-    ends in that corner. So (8) is offered for what the paper uses it for, the choice of C at a fixed product with the kernel.
+    Sollich1999 (8) with ``I +`` tends to :math:`Q(D) = 1` for a kernel of large variance and short length scale, where
+    every point is marginal with a small coefficient and the truth is :math:`2^{-n}`; without ``I +`` it diverges there.
+    A search over all hyperparameters ends in that corner. So (8) is offered for what the paper uses it for, the choice
+    of C at a fixed product with the kernel.
 
     With more than 500 samples the search begins on 300 of them, and its best end is refined on all. With several
     classes each is treated against the rest, and the odds are coupled as in :class:`~bayesvm.BayesianSVC`. A sample of
@@ -289,7 +296,8 @@ class ProbabilisticSVC(BayesianClassifier):
         Parameters
         ----------
         C : array, optional
-            Increasing positive values; by default forty from a tenth to ten times the fitted one, within the range of C.
+            Increasing positive values; by default forty from a tenth to ten times the fitted one, within the range of
+            C.
         """
         check_is_fitted(self)
         if len(self.models_) > 1:

@@ -26,9 +26,9 @@ LEAST_NOISE = 1e-6
 class RelevanceVectorClassifier(BayesianClassifier):
     r"""Relevance vector classifier: few kernel functions, each with a precision of its own.
 
-    The latent function is :math:`f(x) = \sum_i w_i k(x, x_i) + w_0` with :math:`w_i \sim \mathcal N(0, 1/a_i)`. The evidence of the
-    precisions, by Laplace's method on the weights, has its maximum where most of them are infinite; the training rows that are
-    left are the relevance vectors. The width of the kernel is learnt by the same evidence.
+    The latent function is :math:`f(x) = \sum_i w_i k(x, x_i) + w_0` with :math:`w_i \sim \mathcal N(0, 1/a_i)`. The
+    evidence of the precisions, by Laplace's method on the weights, has its maximum where most of them are infinite; the
+    training rows that are left are the relevance vectors. The width of the kernel is learnt by the same evidence.
 
     Parameters
     ----------
@@ -138,8 +138,8 @@ class RelevanceVectorClassifier(BayesianClassifier):
 class RelevanceVectorRegressor(BayesianRegressor):
     r"""Relevance vector regressor: few kernel functions, each with a precision of its own, and Gaussian noise.
 
-    The model is that of :class:`RelevanceVectorClassifier` with :math:`y = f(x) + \epsilon`; precisions, noise and the width of
-    the kernel maximise the exact evidence, Thesis (3.38).
+    The model is that of :class:`RelevanceVectorClassifier` with :math:`y = f(x) + \epsilon`; precisions, noise and the
+    width of the kernel maximise the exact evidence, Thesis (3.38).
 
     Parameters
     ----------

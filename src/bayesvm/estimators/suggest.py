@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.typing import Indices, Matrix, Vector
 
-#: Nodes of the trapezoidal rule over the latent function, in standard deviations; many, since a likelihood may rise within a few per cent of one.
+#: Nodes of the trapezoidal rule over the latent function, in standard deviations; many, since a likelihood may rise
+#: within a few per cent of one.
 _NODES = np.linspace(-6.5, 6.5, 401)
 _WEIGHTS = np.exp(-0.5 * _NODES**2) / np.exp(-0.5 * _NODES**2).sum()
 #: Rows of the pool that are worked on at a time.
@@ -37,8 +38,8 @@ def suggest(estimator: Any, X_pool: Any, n: int = 1, strategy: str = "mutual-inf
         - "variance": the variance of the latent function.
         - "entropy": the entropy of the label (or the variance of the target): how uncertain the prediction is, noise included.
         - "mutual-information": the information that the label gives about the latent function,
-          :math:`H[y] - \mathrm E_f H[y|f]`; for a regressor :math:`\tfrac12 \ln(1 + v/\sigma^2)`. Labels that are uncertain only because
-          the classes overlap are worth little.
+          :math:`H[y] - \mathrm E_f H[y|f]`; for a regressor :math:`\tfrac12 \ln(1 + v/\sigma^2)`. Labels that are
+          uncertain only because the classes overlap are worth little.
 
     Returns
     -------
@@ -47,9 +48,10 @@ def suggest(estimator: Any, X_pool: Any, n: int = 1, strategy: str = "mutual-inf
 
     Notes
     -----
-    Chosen together, points should not repeat one another. If the estimator can tell the joint posterior (``sample``), the n points are chosen
-    one after the other: after each choice the scores of the others shrink by the share of their variance that a label there would explain,
-    :math:`1 - \rho^2`, with the correlations :math:`\rho` of the latent function estimated from posterior draws. Otherwise the n highest scores are returned.
+    Chosen together, points should not repeat one another. If the estimator can tell the joint posterior (``sample``),
+    the n points are chosen one after the other: after each choice the scores of the others shrink by the share of their
+    variance that a label there would explain, :math:`1 - \rho^2`, with the correlations :math:`\rho` of the latent
+    function estimated from posterior draws. Otherwise the n highest scores are returned.
 
     References
     ----------
@@ -76,7 +78,8 @@ def suggest(estimator: Any, X_pool: Any, n: int = 1, strategy: str = "mutual-inf
     return _spread(estimator, X_pool, scores, int(n))
 
 
-# -- scores ---------------------------------------------------------------------------------------------------------------
+# -- scores
+# ---------------------------------------------------------------------------------------------------------------
 def _latent(estimator: Any, X: Any) -> tuple[Matrix, Matrix]:
     """Return latent means and variances, one column per function."""
     if not hasattr(estimator, "predict_latent"):
@@ -136,8 +139,10 @@ STRATEGIES: Mapping[str, Callable[[Any, Any], Vector]] = {
     "entropy": _entropy,
 }
 
-# -- several at once ------------------------------------------------------------------------------------------------------
-#: Candidates with the highest scores among which several points are chosen, per point; posterior draws for their correlations.
+# -- several at once
+# ------------------------------------------------------------------------------------------------------
+#: Candidates with the highest scores among which several points are chosen, per point; posterior draws for their
+#: correlations.
 CANDIDATES, DRAWS = 10, 256
 
 

@@ -13,14 +13,14 @@ from bayesvm.typing import Vector
 class TrigonometricSVC(MarginClassifier):
     r"""Support vector classifier with the trigonometric loss and given hyperparameters (TSVC).
 
-    Minimises :math:`\tfrac12 \|w\|^2 + \sum_i w_i\, \ell_t(y_i f(x_i))`, with the loss that is zero for margins beyond one and
-    :math:`2 \ln \sec(\tfrac\pi4 \xi)` for violations :math:`\xi < 2`, by its dual, Chu2003 (43), Thesis (H.4).
+    Minimises :math:`\tfrac12 \|w\|^2 + \sum_i w_i\, \ell_t(y_i f(x_i))`, with the loss that is zero for margins beyond
+    one and :math:`2 \ln \sec(\tfrac\pi4 \xi)` for violations :math:`\xi < 2`, by its dual, Chu2003 (43), Thesis (H.4).
 
     Parameters
     ----------
     kernel : Kernel, scikit-learn Gaussian process kernel or None
-        Its variance, the papers' :math:`\kappa_0`, is the only regulariser: the larger it is, the fewer violations. None:
-        ``Gaussian()`` with a squared length scale of half the number of features times their mean variance.
+        Its variance, the papers' :math:`\kappa_0`, is the only regulariser: the larger it is, the fewer violations.
+        None: ``Gaussian()`` with a squared length scale of half the number of features times their mean variance.
     multi_class, class_weight, tol, max_iter, cache_size, shrinking, warm_start, n_jobs, verbose
         As for :class:`~bayesvm.ExtendedSVC`.
 
@@ -33,9 +33,9 @@ class TrigonometricSVC(MarginClassifier):
 
     Notes
     -----
-    :class:`~bayesvm.BayesianSVC` uses the same loss, learns the hyperparameters and returns probabilities; this machine is its
-    classical counterpart, for cross-validation and for data too large for the evidence. Every training sample has a margin
-    above -1 at the optimum: the loss is infinite there.
+    :class:`~bayesvm.BayesianSVC` uses the same loss, learns the hyperparameters and returns probabilities; this machine
+    is its classical counterpart, for cross-validation and for data too large for the evidence. Every training sample
+    has a margin above -1 at the optimum: the loss is infinite there.
 
     References
     ----------

@@ -38,23 +38,27 @@ SHARES = ByName({"*lengthscale[*": RelevanceShares(0.25)})
 class VariationalSVC(BayesianClassifier):
     r"""Classifier that adapts any number of kernel parameters by a smooth lower bound on the evidence (Seeger1999).
 
-    The posterior of the latent function is approximated by the Gaussian nearest to it in the sense of Kullback and Leibler.
-    What this leaves is a bound on the log evidence, Seeger1999 (5), which is smooth in the hyperparameters also where the loss has
-    kinks, as that of the support vector machine does. The hyperparameters maximise it with its exact gradient. Predictions come
-    from the Gaussian, or from the support vector machine (or Gaussian process) with the adapted kernel.
+    The posterior of the latent function is approximated by the Gaussian nearest to it in the sense of Kullback and
+    Leibler. What this leaves is a bound on the log evidence, Seeger1999 (5), which is smooth in the hyperparameters
+    also where the loss has kinks, as that of the support vector machine does. The hyperparameters maximise it with its
+    exact gradient. Predictions come from the Gaussian, or from the support vector machine (or Gaussian process) with
+    the adapted kernel.
 
     Parameters
     ----------
     kernel : Kernel, scikit-learn Gaussian process kernel, "auto" or None
-        Covariance of the latent function; None: ``Gaussian() + Constant()``, which with ``ard=True`` is the kernel of Seeger1999 (8).
+        Covariance of the latent function; None: ``Gaussian() + Constant()``, which with ``ard=True`` is the kernel of
+        Seeger1999 (8).
     ard : bool
         One length scale per feature in every part of the kernel that can have it.
     likelihood : str or likelihood
         "svc", the hinge loss normalised over the labels (:class:`~bayesvm.likelihoods.NormalizedHinge` with C = 1);
-        "normalized-hinge", the same with C learnt; "logistic"; "probit"; or an object of :mod:`bayesvm.likelihoods` that is positive
-        everywhere. Likelihoods that vanish somewhere (trigonometric, raised cosine) have no finite bound.
+        "normalized-hinge", the same with C learnt; "logistic"; "probit"; or an object of :mod:`bayesvm.likelihoods`
+        that is positive everywhere. Likelihoods that vanish somewhere (trigonometric, raised cosine) have no finite
+        bound.
     covariance : {"full", "factor"}
-        Family of the Gaussian: all Gaussians, or those with covariance :math:`\mathrm{diag}(d) + \sum_{j \le M} c_j c_j^\top`.
+        Family of the Gaussian: all Gaussians, or those with covariance :math:`\mathrm{diag}(d) + \sum_{j \le M} c_j
+        c_j^\top`.
     rank : int or None
         M, for ``covariance="factor"``; 0 is the diagonal family.
     predict_with : {"mean", "mode"}
@@ -62,14 +66,15 @@ class VariationalSVC(BayesianClassifier):
         the support vector machine with C = 1 and few support vectors; probabilities are then those at the mode. Read at
         prediction time, so it may be changed by ``set_params`` after fitting.
     fit_intercept : bool
-        Whether an unpenalised bias is added to the latent function (Seeger1999, footnote 3): in inference a constant of variance
-        10^6, in the support vector machine a true bias. The default kernel then has no constant of its own.
+        Whether an unpenalised bias is added to the latent function (Seeger1999, footnote 3): in inference a constant of
+        variance 10^6, in the support vector machine a true bias. The default kernel then has no constant of its own.
     calibrate : {None, "auto", "loo"}
         Correction of averaged log odds on leave-one-out predictions; see :class:`~bayesvm.BayesianSVC`.
     hyperprior : Hyperprior, "auto" or None
-        Density of the hyperparameters. "auto": with ``ard=True``, :class:`~bayesvm.hyper.RelevanceShares` with concentration 1/4
-        for the length scales of the features; flat otherwise. None: flat, as in the paper.
-    optimizer, n_starts, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol, max_evaluations, verbose
+        Density of the hyperparameters. "auto": with ``ard=True``, :class:`~bayesvm.hyper.RelevanceShares` with
+        concentration 1/4 for the length scales of the features; flat otherwise. None: flat, as in the paper.
+    optimizer, n_starts, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol, max_evaluations,
+    verbose
         As in :class:`~bayesvm.BayesianSVC`.
 
     Attributes
@@ -77,22 +82,25 @@ class VariationalSVC(BayesianClassifier):
     log_evidence_ : float
         The bound at the optimum, summed over the outputs: the log evidence is at least this large.
     free_energy_terms_ : tuple of dict, one per output
-        Summands of the free energy, minus the bound: "loss", the expected loss; "mean", "spread" and "determinant", which together
-        are the divergence of the Gaussian from the prior.
+        Summands of the free energy, minus the bound: "loss", the expected loss; "mean", "spread" and "determinant",
+        which together are the divergence of the Gaussian from the prior.
     multimodal_ : bool
-        Whether, at the learnt hyperparameters, different inner starts ended at different optima of the Gaussian. The best one is kept.
+        Whether, at the learnt hyperparameters, different inner starts ended at different optima of the Gaussian. The
+        best one is kept.
     inner_bounds_ : tuple of tuples of float, one per output
         The bounds that were compared.
     support_, support_vectors_, dual_coef_, intercept_ : arrays
-        Rows with a coefficient, those rows of X, the coefficients and biases, of the function that ``predict_with`` named when the
-        machine was fitted. The mean rests on all rows; the mode of "svc" on the support vectors.
-    kernels_, likelihoods_, models_, relevance_, named_relevance_, classes_, converged_, history_, n_iter_, loo_proba_, calibration_
+        Rows with a coefficient, those rows of X, the coefficients and biases, of the function that ``predict_with``
+        named when the machine was fitted. The mean rests on all rows; the mode of "svc" on the support vectors.
+    kernels_, likelihoods_, models_, relevance_, named_relevance_, classes_, converged_, history_, n_iter_, loo_proba_,
+    calibration_
         As in :class:`~bayesvm.BayesianSVC`.
 
     Notes
     -----
-    The normalised hinge loss is not convex: its slope has a downward jump at margin -1. Points near it have negative precision in the
-    Gaussian, and the Gaussian that is found can depend on where the search begins; hence ``multimodal_``.
+    The normalised hinge loss is not convex: its slope has a downward jump at margin -1. Points near it have negative
+    precision in the Gaussian, and the Gaussian that is found can depend on where the search begins; hence
+    ``multimodal_``.
 
     References
     ----------

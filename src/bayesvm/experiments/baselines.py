@@ -35,8 +35,9 @@ def thesis_parameters(machine: Any) -> dict[str, float]:
 def searched_svc(X: Any, y: Any, folds: Any, coarse: int = 7, fine: int = 9) -> tuple[SVC, float, float]:
     r"""Return a support vector classifier by the search of Chu2003 section 5.1, with its C and :math:`\kappa`.
 
-    First a grid over :math:`0 \le \log_{10} C \le 3`, :math:`-3 \le \log_{10} \kappa \le 0`, then a fine one in steps of 0.1 around its best. Of points
-    with the same validation error that with the fewest support vectors counts (footnote 9).
+    First a grid over :math:`0 \le \log_{10} C \le 3`, :math:`-3 \le \log_{10} \kappa \le 0`, then a fine one in steps
+    of 0.1 around its best. Of points with the same validation error that with the fewest support vectors counts
+    (footnote 9).
     """
     c, k = _best(X, y, np.linspace(0.0, 3.0, coarse), np.linspace(-3.0, 0.0, coarse), folds)
     if fine > 1:

@@ -1,6 +1,7 @@
 """Runs experiments: only units that are not finished yet, in parallel, with the time that is left.
 
-A run writes, per experiment, ``units.jsonl`` (see :mod:`bayesvm.experiments.store`), one CSV file per table, ``<name>.md`` and ``<name>.png``.
+A run writes, per experiment, ``units.jsonl`` (see :mod:`bayesvm.experiments.store`), one CSV file per table,
+``<name>.md`` and ``<name>.png``.
 """
 
 from __future__ import annotations

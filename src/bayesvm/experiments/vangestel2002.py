@@ -13,7 +13,8 @@ from bayesvm.experiments.base import Case, Column, Experiment, Found, Numbers, P
 from bayesvm.experiments.baselines import grid_svc
 from bayesvm.kernels import Gaussian
 
-#: Accuracy in per cent, mean and standard deviation over ten partitions: LS-SVM by the moderated output, by the plain one, SVM by cross-validation.
+#: Accuracy in per cent, mean and standard deviation over ten partitions: LS-SVM by the moderated output, by the plain
+#: one, SVM by cross-validation.
 PAPER = {
     "bld": ((69.4, 2.9), (69.4, 3.1), (69.2, 3.5)),
     "cra": ((96.7, 1.5), (96.7, 1.5), (95.1, 3.2)),

@@ -173,8 +173,8 @@ def _unblocked(point: Point, bounds: Matrix) -> NDArray[np.bool_]:
 def _trial_point(ascent: Ascent, bounds: Matrix) -> Vector:
     """Return where the next trial is to be.
 
-    A coordinate that would cross a bound goes to it, if that is uphill, or stays; H is then restricted to the others, so that
-    every part of the step is uphill.
+    A coordinate that would cross a bound goes to it, if that is uphill, or stays; H is then restricted to the others,
+    so that every part of the step is uphill.
     """
     theta, g = ascent.point.theta, ascent.point.gradient
     free, held = _unblocked(ascent.point, bounds), theta

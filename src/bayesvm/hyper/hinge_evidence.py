@@ -3,8 +3,8 @@ r"""The normalised evidence of the hinge model as a function of its hyperparamet
 .. math:: \ln P(D) = \ln Q(D) - \ln \overline{N^n} .
 
 The first term comes from an inference method for the hinge loss, the second from a
-:class:`~bayesvm.inference.hinge.normalizer.Normalizer` at nodes that stand for the input density. Without the second the evidence is
-not a probability of data sets, and its maximum lies at too small a C.
+:class:`~bayesvm.inference.hinge.normalizer.Normalizer` at nodes that stand for the input density. Without the second
+the evidence is not a probability of data sets, and its maximum lies at too small a C.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ class HingeObjective(EvidenceObjective):
 class FixedProductObjective(HingeObjective):
     r"""The same as a function of C alone, with the product of C and the kernel kept (Sollich1999 section 2, Figure 2).
 
-    The support vector machine depends on that product only, so its solution stays: as a warm start it is recognised as optimal
-    after one linear system in the marginal points. Theta is :math:`\ln C`; the kernel, given at the likelihood's own C, is
-    multiplied by :math:`C_0/C` and its parameters are not learnt.
+    The support vector machine depends on that product only, so its solution stays: as a warm start it is recognised as
+    optimal after one linear system in the marginal points. Theta is :math:`\ln C`; the kernel, given at the
+    likelihood's own C, is multiplied by :math:`C_0/C` and its parameters are not learnt.
     """
 
     @property
@@ -294,7 +294,8 @@ def _as_fine(maximizer: Maximizer, objective: HingeObjective, tol: float) -> Max
 
 #: Evaluations that each start may take on some of the samples before only the best goes on.
 EXPLORATION = 50
-#: Evaluations that the refinement on all samples may take: what is left to win there is of the size of the Monte Carlo error.
+#: Evaluations that the refinement on all samples may take: what is left to win there is of the size of the Monte Carlo
+#: error.
 REFINEMENT = 20
 
 

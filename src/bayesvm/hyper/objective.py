@@ -175,7 +175,8 @@ class EvidenceObjective(ModelParameters):
 def _total(evidences: list[Evidence], n: int) -> Evidence:
     """Return the evidence of independent outputs with one Gram matrix of n rows.
 
-    ``latent`` holds the outputs' own along its first axis; ``status`` is that of the first output that did not converge.
+    ``latent`` holds the outputs' own along its first axis; ``status`` is that of the first output that did not
+    converge.
     """
     dK = np.zeros((n, n))
     for evidence in evidences:

@@ -1,8 +1,9 @@
 r"""Hyperpriors: densities of :math:`\theta`, the logarithms of the parameters.
 
-A hyperprior returns the logarithm of its density at :math:`\theta` with the gradient. It is given the names of the entries
-so that different parameters can have different priors (:class:`ByName`). :class:`Flat` is the default: within the bounds
-every value of the logarithm is as good as any other, and the maximum of the posterior is the maximum of the evidence.
+A hyperprior returns the logarithm of its density at :math:`\theta` with the gradient. It is given the names of the
+entries so that different parameters can have different priors (:class:`ByName`). :class:`Flat` is the default: within
+the bounds every value of the logarithm is as good as any other, and the maximum of the posterior is the maximum of the
+evidence.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ class RelevanceGamma(Hyperprior):
     .. math:: P(\ln \kappa) = \frac{c^{a/2}}{\Gamma(a/2)} \exp\left(\tfrac a2 \ln\kappa - c\, \kappa\right), \qquad
               c = \frac{a}{2 \mu_0 d^{2/a}},
 
-    with d the number of relevances; here stated for the logarithm of the length scale, which adds :math:`\ln 2` per entry.
-    Small ``shape`` makes it vague.
+    with d the number of relevances; here stated for the logarithm of the length scale, which adds :math:`\ln 2` per
+    entry. Small ``shape`` makes it vague.
 
     Parameters
     ----------
@@ -102,9 +103,10 @@ class RelevanceShares(Hyperprior):
 
     .. math:: P(\theta) \propto \prod_{i=1}^d (d\, s_i)^a, \qquad s_i = \kappa_i \Big/ \sum_j \kappa_j .
 
-    The common scale of the length scales is left free (flat in its logarithm), and equal length scales have density one. Near
-    them :math:`\ln\kappa_i` has the standard deviation :math:`1/\sqrt a`; a feature whose relevance is divided by r costs about
-    :math:`a \ln r` nats, so features can be switched off if the evidence asks for it. With a = 1 all divisions are equally probable.
+    The common scale of the length scales is left free (flat in its logarithm), and equal length scales have density
+    one. Near them :math:`\ln\kappa_i` has the standard deviation :math:`1/\sqrt a`; a feature whose relevance is
+    divided by r costs about :math:`a \ln r` nats, so features can be switched off if the evidence asks for it. With a =
+    1 all divisions are equally probable.
 
     Parameters
     ----------
@@ -135,8 +137,9 @@ class ByName(Hyperprior):
     Parameters
     ----------
     rules : mapping
-        From a shell-style pattern of parameter names (``"*.lengthscale*"``) to a hyperprior. The first pattern that fits
-        decides; the entries that fall to one rule are passed to it together. Parameters that no pattern fits are flat.
+        From a shell-style pattern of parameter names (``"*.lengthscale*"``) to a hyperprior. The first pattern that
+        fits decides; the entries that fall to one rule are passed to it together. Parameters that no pattern fits are
+        flat.
     """
 
     rules: Mapping[str, Hyperprior]
@@ -162,8 +165,9 @@ def _literal_brackets(pattern: str) -> str:
 def thesis_prior(shape: float = 1.0) -> ByName:
     r"""Return the hyperprior of Thesis section 3.2.5.2, for standardised data.
 
-    Variance of the stationary part: :math:`\ln\kappa_0 \sim N(-1, 1^2)`; variances of the linear part and of the constant:
-    :math:`N(-3, 3^2)`; relevances: :class:`RelevanceGamma` with the given shape. Parameters of the likelihood are flat.
+    Variance of the stationary part: :math:`\ln\kappa_0 \sim N(-1, 1^2)`; variances of the linear part and of the
+    constant: :math:`N(-3, 3^2)`; relevances: :class:`RelevanceGamma` with the given shape. Parameters of the likelihood
+    are flat.
     """
     return ByName(
         {

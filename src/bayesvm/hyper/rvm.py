@@ -1,15 +1,17 @@
 r"""The kernel of a relevance vector machine by its evidence: precisions and noise at their optimum for every :math:`\theta`.
 
-The precisions maximise the evidence, so its derivative in the kernel's parameters is the partial one at fixed precisions:
-:math:`\langle \partial \ln Z/\partial \Phi, \partial \Phi/\partial\theta \rangle`, pulled back by the kernel from one matrix on the training rows.
-A finite precision is a parameter that was fitted, and the maximum of the evidence over it flatters the model: narrow kernels, which
-need many functions, would win. Integrating over the precision instead, with a prior that is flat in :math:`\ln a` over a range
-:math:`\Delta` and the posterior width :math:`\sqrt{2/\gamma}` (MacKay1992), costs :math:`\ln(\Delta/\sqrt{4\pi})` nats, since :math:`\gamma = 1 - \Sigma_{ii}` is
-about one. Which m of the k functions are active was chosen too: with all subsets of one size, and all sizes, equally probable
-beforehand, a subset has the probability :math:`1/[(k+1)\binom{k}{m}]`. Both Occam factors are taken off before kernels are compared.
+The precisions maximise the evidence, so its derivative in the kernel's parameters is the partial one at fixed
+precisions: :math:`\langle \partial \ln Z/\partial \Phi, \partial \Phi/\partial\theta \rangle`, pulled back by the
+kernel from one matrix on the training rows. A finite precision is a parameter that was fitted, and the maximum of the
+evidence over it flatters the model: narrow kernels, which need many functions, would win. Integrating over the
+precision instead, with a prior that is flat in :math:`\ln a` over a range :math:`\Delta` and the posterior width
+:math:`\sqrt{2/\gamma}` (MacKay1992), costs :math:`\ln(\Delta/\sqrt{4\pi})` nats, since :math:`\gamma = 1 - \Sigma_{ii}`
+is about one. Which m of the k functions are active was chosen too: with all subsets of one size, and all sizes, equally
+probable beforehand, a subset has the probability :math:`1/[(k+1)\binom{k}{m}]`. Both Occam factors are taken off before
+kernels are compared.
 
-The evidence has many optima in the precisions. A climb follows one of them (the warm start), along which the evidence is smooth;
-where it vanishes the evidence drops, and the climb turns back.
+The evidence has many optima in the precisions. A climb follows one of them (the warm start), along which the evidence
+is smooth; where it vanishes the evidence drops, and the climb turns back.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 r"""Where to begin: starts that fit data whose inputs are standardised.
 
-The papers begin at :math:`\kappa = 1/d`, :math:`\kappa_b = 100` and :math:`\kappa_0 \in \{0.1, 1, 10, 100\}` (Chu2003 section
-5); the first starts are these, in the order in which they succeed most often, mixed with starts at the scale of the data:
-length scales of about the root mean square distance between rows, which is the same for weighted and for repeated rows.
-Starts beyond the list are drawn around them.
+The papers begin at :math:`\kappa = 1/d`, :math:`\kappa_b = 100` and :math:`\kappa_0 \in \{0.1, 1, 10, 100\}` (Chu2003
+section 5); the first starts are these, in the order in which they succeed most often, mixed with starts at the scale of
+the data: length scales of about the root mean square distance between rows, which is the same for weighted and for
+repeated rows. Starts beyond the list are drawn around them.
 
-For regression the targets are standardised too. The thesis begins at :math:`\kappa = 0.5`, :math:`\kappa_b = 100`, C = 1,
-:math:`\epsilon = 0.05`, and advises further starts such as C = 10 or :math:`\kappa = 1/d` (Thesis section 4.5); the list here
-varies the length scale about :math:`\sqrt d` and the share of the noise in the targets, from which C and
+For regression the targets are standardised too. The thesis begins at :math:`\kappa = 0.5`, :math:`\kappa_b = 100`, C =
+1, :math:`\epsilon = 0.05`, and advises further starts such as C = 10 or :math:`\kappa = 1/d` (Thesis section 4.5); the
+list here varies the length scale about :math:`\sqrt d` and the share of the noise in the targets, from which C and
 :math:`\epsilon` follow.
 """
 

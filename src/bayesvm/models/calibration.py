@@ -5,16 +5,17 @@ r"""Recalibration on leave-one-out predictions: two numbers for probabilities, o
 
 .. math:: \sum_i \ln \sigma\big(y_i (s\, o_i + b)\big) - \tfrac12 (\ln s)^2 - \tfrac12 b^2 .
 
-*How much of it is used.* The leave-one-out predictions come from hyperparameters that were tuned on the same rows, and on small data the
-two numbers fit noise. So the correction is weighted by its probability against "no correction": with the gain G in the sum above, n
-rows and p tuned hyperparameters,
+*How much of it is used.* The leave-one-out predictions come from hyperparameters that were tuned on the same rows, and
+on small data the two numbers fit noise. So the correction is weighted by its probability against "no correction": with
+the gain G in the sum above, n rows and p tuned hyperparameters,
 
 .. math:: w = \sigma\big(G - \ln n - p\big), \qquad s_w = s^w, \quad b_w = w\, b,
 
-the first penalty being that of the Bayesian information criterion for two numbers, the second one nat for each hyperparameter.
+the first penalty being that of the Bayesian information criterion for two numbers, the second one nat for each
+hyperparameter.
 
-*Regression.* The standard deviation of the predictive distribution is multiplied by c; :math:`\ln c` is found and weighted in the same way,
-from leave-one-out residuals, with half the first penalty (one number).
+*Regression.* The standard deviation of the predictive distribution is multiplied by c; :math:`\ln c` is found and
+weighted in the same way, from leave-one-out residuals, with half the first penalty (one number).
 """
 
 from __future__ import annotations

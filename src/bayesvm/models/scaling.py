@@ -23,8 +23,8 @@ class Standardizer:
     Attributes
     ----------
     shift, scale : array, shape (d,)
-        Means (zeros for sparse data, to keep it sparse) and standard deviations with divisor n; a feature that is constant
-        up to rounding has scale 1 and plays no part.
+        Means (zeros for sparse data, to keep it sparse) and standard deviations with divisor n; a feature that is
+        constant up to rounding has scale 1 and plays no part.
     """
 
     shift: Vector
@@ -74,8 +74,8 @@ class TargetScale:
     Attributes
     ----------
     shift, scale : array, shape (m,)
-        Means and standard deviations (divisor n). An output that is constant up to rounding has a billionth of its largest
-        value (of 1, if all are zero): the function varies no more than the targets, as its variance says.
+        Means and standard deviations (divisor n). An output that is constant up to rounding has a billionth of its
+        largest value (of 1, if all are zero): the function varies no more than the targets, as its variance says.
     """
 
     shift: Vector

@@ -14,7 +14,8 @@ from bayesvm.models.prior_draws import sample_prior
 from bayesvm.plots._display import COLOURS, Display, new_axes
 from bayesvm.typing import Matrix, Vector
 
-#: The kernels of Figure 1, by rows: the first of a row is shown as a surface and as probabilities, the second as probabilities.
+#: The kernels of Figure 1, by rows: the first of a row is shown as a surface and as probabilities, the second as
+#: probabilities.
 FIGURE_1 = (
     (OrnsteinUhlenbeck(10.0, 0.1), OrnsteinUhlenbeck(1.0, 0.1)),
     (Gaussian(10.0, 0.1), Gaussian(10.0, 0.05)),

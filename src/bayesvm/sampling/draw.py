@@ -31,8 +31,8 @@ class ThetaSamples:
     estimator : fitted estimator
         Whose hyperparameters were drawn.
     data : list of arviz.InferenceData
-        One per machine, with the variable ``theta`` (logarithms, on the scale used inside) and the names of its entries as
-        coordinate ``parameter``.
+        One per machine, with the variable ``theta`` (logarithms, on the scale used inside) and the names of its entries
+        as coordinate ``parameter``.
     diagnostics : list of Diagnostics
         One per machine.
     method : str
@@ -95,16 +95,16 @@ def sample_theta(
     estimator : fitted self-tuning classifier or regressor
         :class:`~bayesvm.BayesianSVC`, :class:`~bayesvm.BayesianSVR`, :class:`~bayesvm.GPClassifier`, ...
     draws, tune : int
-        Draws per chain, and adaptive draws before them. The ensemble takes ten times as many of both: its steps are cheaper and
-        less independent.
+        Draws per chain, and adaptive draws before them. The ensemble takes ten times as many of both: its steps are
+        cheaper and less independent.
     chains : int
         Number of chains.
     method : {"auto", "nuts", "ensemble"}
-        "nuts" (nutpie) follows the gradient of the evidence; "ensemble" (emcee) uses its value only. "auto": the ensemble where the evidence
-        jumps (see :ref:`jumps`), otherwise NUTS.
+        "nuts" (nutpie) follows the gradient of the evidence; "ensemble" (emcee) uses its value only. "auto": the
+        ensemble where the evidence jumps (see :ref:`jumps`), otherwise NUTS.
     hyperprior : Hyperprior, optional
-        None: that of the estimator, or :func:`~bayesvm.hyper.thesis_prior` if that is flat. Where a prior is flat, the bounds of
-        the parameters limit it.
+        None: that of the estimator, or :func:`~bayesvm.hyper.thesis_prior` if that is flat. Where a prior is flat, the
+        bounds of the parameters limit it.
     n_jobs : int
         Chains of NUTS that run at the same time.
     random_state : int, Generator or RandomState, optional

@@ -1,7 +1,7 @@
 r"""The density that is sampled: evidence times hyperprior, in coordinates without bounds.
 
-Every entry of :math:`\theta` lies between bounds; with :math:`\theta = l + (h - l)\, \sigma(u)` the sampler moves u on the whole real line, and the logarithm of
-the density gains :math:`\ln |d\theta/du|`.
+Every entry of :math:`\theta` lies between bounds; with :math:`\theta = l + (h - l)\, \sigma(u)` the sampler moves u on
+the whole real line, and the logarithm of the density gains :math:`\ln |d\theta/du|`.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ def _knots(likelihood: Likelihood, y: float) -> Vector:
 def exact_log_evidence(K: Matrix, y: Vector, likelihood: Likelihood) -> float:
     """Return the log evidence of one, two or three points.
 
-    The latent values are integrated one after the other, the last one by ``log_predictive``, the others by Gauss-Legendre panels
-    between the knots of the loss.
+    The latent values are integrated one after the other, the last one by ``log_predictive``, the others by
+    Gauss-Legendre panels between the knots of the loss.
 
     Parameters
     ----------

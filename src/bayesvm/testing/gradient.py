@@ -53,8 +53,9 @@ def check_gradient(estimator: Any, X: Any, y: Any, theta: Any = None, step: floa
     theta : array, optional
         Where to compare (logarithms of the hyperparameters); the estimator's first start if None.
     step : float
-        Step of the differences. The evidence of a likelihood whose curvature jumps (trigonometric, soft insensitive) jumps
-        too: if a jump lies within two steps, the differences are wrong and not the gradient. Try another theta or step.
+        Step of the differences. The evidence of a likelihood whose curvature jumps (trigonometric, soft insensitive)
+        jumps too: if a jump lies within two steps, the differences are wrong and not the gradient. Try another theta or
+        step.
 
     Returns
     -------

@@ -14,9 +14,9 @@ from bayesvm.typing import Matrix
 def check_inference(inference: Inference, likelihood: Likelihood, *, tol: float = 1e-6, seed: int = 0) -> None:
     """Check posterior and evidence of an inference method.
 
-    The evidence is the sum of its terms; ``dK`` and ``dphi`` agree with five-point differences of the value along a random
-    symmetric change of K and along each parameter of the likelihood; a warm start does not change the result; the
-    posterior's variances are those of the joint covariance, not negative, and not larger than the prior's.
+    The evidence is the sum of its terms; ``dK`` and ``dphi`` agree with five-point differences of the value along a
+    random symmetric change of K and along each parameter of the likelihood; a warm start does not change the result;
+    the posterior's variances are those of the joint covariance, not negative, and not larger than the prior's.
 
     Parameters
     ----------

@@ -54,8 +54,8 @@ class Approximation:
     n_products : int
         Products of the Gram matrix with vectors that its iterative solution took.
     variance_excess : float
-        Bound on how much a latent variance can be overstated, as a share of the prior variance; nan for landmarks, where
-        ``left_out`` is the bound of the error in the prior variance.
+        Bound on how much a latent variance can be overstated, as a share of the prior variance; nan for landmarks,
+        where ``left_out`` is the bound of the error in the prior variance.
     """
 
     method: str
