@@ -53,7 +53,7 @@ class NumberFormat:
             return np.array([self._number(text) for text in texts], dtype=np.float64)
         numbers = np.array(pandas().to_numeric(pandas().Series(texts, dtype=object), errors="coerce"), dtype=np.float64)
         for i in np.flatnonzero(np.isnan(numbers)):  # brackets for minus, other signs for it
-            numbers[i] = self._number(texts[i])
+            numbers[i] = self._number(texts[int(i)])
         return numbers
 
     def _number(self, text: str) -> float:
@@ -107,7 +107,8 @@ def fitting_formats(texts: np.ndarray) -> list[NumberFormat]:
     """
     if len(texts) == 0:
         return []
-    together = "\0".join(texts).translate(_SAME)
+    together = "\0".join(texts)
+    together = together if together.isascii() else together.translate(_SAME)
     symbols = [symbol for symbol in (PERCENT, *CURRENCIES) if symbol in together]
     if len(symbols) > 1:
         return []
