@@ -17,7 +17,7 @@ from bayesvm.tables.number_format import NumberFormat
 from bayesvm.tables.parsing import ParsedColumn, parse_column
 from bayesvm.tables.text_format import Conventions
 from bayesvm.tables.truth_format import TruthFormat
-from bayesvm.tables.values import is_gap, is_numeric, texts_of
+from bayesvm.tables.values import is_gap, is_numeric, texts_of, value_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ def class_labels(column: ParsedColumn, place: Place, needed: int = 2) -> tuple[n
         raise DataError(f"{place.source}, column {place.column!r}: expected classes or numbers, found dates")
     texts = texts_of(column.values if is_numeric(column.values) and not _is_truth(column) else column.raw)
     rows = np.flatnonzero(~is_gap(texts))
-    labels = np.array([str(text) for text in texts[rows]], dtype=str)
+    labels = texts.distinct.astype(str)[texts.codes[rows]]
     if _is_truth(column) and len(set(labels.tolist())) > 2:
         labels = np.char.lower(labels)
     found = len(set(labels.tolist()))
@@ -119,11 +119,11 @@ def _as_numbers(column: ParsedColumn, place: Place, expected: str, remedy: str) 
     values = column.values
     if not is_numeric(values) or _is_truth(column):
         texts = texts_of(column.raw)
-        values = np.array([np.nan if text is None else NumberFormat().parse([text])[0] for text in texts])
+        values = texts.spread(NumberFormat().parse(texts.distinct), np.nan)
         wrong = np.flatnonzero(np.isnan(values) & ~is_gap(texts))
         if wrong.size:
             row = int(wrong[0])
-            raise DataError(f"{place.at(row)}: expected {expected}, found {texts[row]!r}{remedy}")
+            raise DataError(f"{place.at(row)}: expected {expected}, found {value_at(texts, row)!r}{remedy}")
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
         row = int(infinite[0])

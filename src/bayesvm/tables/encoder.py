@@ -11,14 +11,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bayesvm.tables.columns import Column, ColumnKind, LeftOut, NumberColumn
-from bayesvm.tables.columns.number import read_numbers
+from bayesvm.tables.columns import Column, ColumnKind, LeftOut
 from bayesvm.tables.errors import DataError, TableWarning
 from bayesvm.tables.frame import Place, as_frame, chosen_columns, column_of, has_names, is_category, source_of
 from bayesvm.tables.leaks import leak_of, target_of
 from bayesvm.tables.planning import Plan, Request, plan_column
 from bayesvm.tables.text_format import Conventions, TextSurvey, conventions_of
-from bayesvm.tables.values import values_of
+from bayesvm.tables.values import Texts, values_of
 from bayesvm.typing import Matrix
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         chosen = chosen_columns(frame, self.features, self.drop)
         values = {name: values_of(frame[name]) for name in chosen}
         named = {name for name in frame.columns if name in self.categories or is_category(frame[name])}
-        texts = {name: column for name, column in values.items() if column.dtype.kind == "O" and name not in named}
+        texts = {name: v for name, v in values.items() if isinstance(v, Texts) and name not in named}
         surveys = {name: TextSurvey.of(column) for name, column in texts.items()}
         conventions = conventions_of(surveys.values(), Conventions(self.decimal, self.day_first))
         target = target_of(y)
@@ -185,7 +184,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 request = Request(conventions, self.max_categories, name in named, self.features is not None)
                 place = Place.of(frame, name)
                 plan = plan_column(values[name], surveys.get(name), request, place)
-                plan = plan.told(_leak(plan.column, values[name], target, place))
+                if target is not None and plan.column.outputs(name):
+                    leak = leak_of(values[name] if plan.numbers is None else plan.numbers, target)
+                    plan = plan.told(
+                        leak and f"{leak}; if it is not known before the target is, name it in drop (--drop)"
+                    )
             plans.append(ColumnPlan(name, plan.column))
             if plan.remark:
                 remarks.append(f"{source_of(frame)}, column {name!r}: {plan.remark}")
@@ -254,16 +257,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return what is done, one sentence per column of which there is something to say."""
         check_is_fitted(self)
         return _sentences(self.plans_)
-
-
-def _leak(column: Column, values: np.ndarray, target: np.ndarray | None, place: Place) -> str:
-    """Return a remark on a column that is used and gives the target away."""
-    if target is None or not column.outputs(place.column):
-        return ""
-    if isinstance(column, NumberColumn):
-        values = read_numbers(values, column.format, place)
-    leak = leak_of(values, target)
-    return leak and f"{leak}; if it is not known before the target is, name it in drop (--drop)"
 
 
 def _sentences(plans: Sequence[ColumnPlan]) -> list[str]:

@@ -8,19 +8,19 @@ import numpy as np
 
 from bayesvm.tables.frame import pandas
 from bayesvm.tables.planning import SOME_ROWS
-from bayesvm.tables.values import is_gap, is_numeric, texts_of, values_of
+from bayesvm.tables.values import Texts, Values, is_gap, is_numeric, texts_of, values_of
 
 #: Relative difference up to which a column counts as a linear function of the target.
 EXACT = 1e-9
 
 
-def target_of(y: Any) -> np.ndarray | None:
+def target_of(y: Any) -> Values | None:
     """Return a target in one of the forms of a column; None if there is no target, or more than one."""
     target = np.asarray(y)
     return values_of(pandas().Series(target)) if target.ndim == 1 else None
 
 
-def leak_of(values: np.ndarray, target: np.ndarray) -> str:
+def leak_of(values: Values, target: Values) -> str:
     """Return how a column gives the target away, in words; empty if it does not, or if there are few rows.
 
     A column does if it equals the target, if it is an exact linear function of it, or if its categories and the
@@ -30,12 +30,18 @@ def leak_of(values: np.ndarray, target: np.ndarray) -> str:
         return ""
     if is_numeric(values) and is_numeric(target):
         return _linear(values, target)
-    (codes, names), (classes, _) = pandas().factorize(values), pandas().factorize(target)
-    if not np.array_equal(codes, classes):
+    codes = _codes(values)
+    if not np.array_equal(codes, _codes(target)):
         return ""
-    if np.array_equal(texts_of(values), texts_of(target)):
+    if np.array_equal(texts_of(values).distinct, texts_of(target).distinct):
         return "it equals the target"
-    return "its values are the classes of the target under other names" if len(names) < len(values) // 2 else ""
+    few = codes.max() + 1 < len(codes) // 2
+    return "its values are the classes of the target under other names" if few else ""
+
+
+def _codes(values: Values) -> np.ndarray:
+    """Return numbers of the distinct values, in the order in which they appear."""
+    return values.codes if isinstance(values, Texts) else np.asarray(pandas().factorize(values)[0])
 
 
 def _linear(x: np.ndarray, y: np.ndarray) -> str:

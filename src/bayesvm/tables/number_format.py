@@ -107,7 +107,8 @@ def fitting_formats(texts: np.ndarray) -> list[NumberFormat]:
     """
     if len(texts) == 0:
         return []
-    together = "\0".join(texts).translate(_SAME)
+    together = "\0".join(texts)
+    together = together if together.isascii() else together.translate(_SAME)
     symbols = [symbol for symbol in (PERCENT, *CURRENCIES) if symbol in together]
     if len(symbols) > 1:
         return []

@@ -15,7 +15,7 @@ from bayesvm.tables.errors import TableWarning
 from bayesvm.tables.frame import Place, column_of, is_category, pandas
 from bayesvm.tables.number_format import NumberFormat
 from bayesvm.tables.text_format import Conventions, TextFormat, TextSurvey, conventions_of, find_format
-from bayesvm.tables.values import distinct_texts, is_gap, spread, values_of
+from bayesvm.tables.values import Texts, Values, is_gap, values_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,17 +27,17 @@ class ParsedColumn:
 
     Attributes
     ----------
-    raw : array
-        Its values as they were given, in one of the forms of :mod:`bayesvm.tables.values`.
+    raw : array or Texts
+        Its values as they were given.
     format : NumberFormat, DateFormat, TruthFormat or None
         How its text is read; None if it is nothing but text, or was no text.
-    values : array
+    values : array or Texts
         What the text means: numbers, moments, truth values (as numbers with nan if there are gaps), or text.
     """
 
-    raw: np.ndarray
+    raw: Values
     format: TextFormat | None
-    values: np.ndarray
+    values: Values
 
 
 def parsed(frame: pd.DataFrame, given: Conventions | None = None) -> pd.DataFrame:
@@ -46,11 +46,13 @@ def parsed(frame: pd.DataFrame, given: Conventions | None = None) -> pd.DataFram
     Columns of pandas' type ``category`` stay as they are. What could be read in two ways is pointed out.
     """
     values = {name: values_of(frame[name]) for name in frame.columns if not is_category(frame[name])}
-    surveys = {name: TextSurvey.of(column) for name, column in values.items() if column.dtype.kind == "O"}
+    surveys = {name: TextSurvey.of(column) for name, column in values.items() if isinstance(column, Texts)}
     conventions = conventions_of(surveys.values(), given or Conventions())
-    columns = {name: values.get(name, frame[name]) for name in frame.columns}
-    for name, survey in surveys.items():
-        columns[name] = _parsed(values[name], survey, conventions, Place.of(frame, name)).values
+    columns = {name: frame[name] for name in frame.columns}
+    for name, column in values.items():
+        if isinstance(column, Texts):
+            column = _parsed(column, surveys[name], conventions, Place.of(frame, name)).values
+        columns[name] = column.entries() if isinstance(column, Texts) else column
     result = pandas().DataFrame(columns, index=frame.index)
     result.attrs.update(frame.attrs)
     return result
@@ -63,33 +65,32 @@ def parse_column(frame: pd.DataFrame, name: str, given: Conventions) -> ParsedCo
     """
     column = column_of(frame, name)
     values = values_of(column)
-    if values.dtype.kind != "O" or is_category(column):
+    if not isinstance(values, Texts) or is_category(column):
         return ParsedColumn(values, None, values)
     survey, conventions = TextSurvey.of(values), given
     if given.decimal is None and len({format.decimal for format in survey.numbers}) > 1:
         others = (values_of(frame[other]) for other in frame.columns)
-        conventions = conventions_of((TextSurvey.of(texts) for texts in others if texts.dtype.kind == "O"), given)
+        conventions = conventions_of((TextSurvey.of(texts) for texts in others if isinstance(texts, Texts)), given)
     return _parsed(values, survey, conventions, Place.of(frame, name))
 
 
-def _parsed(values: np.ndarray, survey: TextSurvey, conventions: Conventions, place: Place) -> ParsedColumn:
+def _parsed(texts: Texts, survey: TextSurvey, conventions: Conventions, place: Place) -> ParsedColumn:
     found = find_format(survey, conventions)
     if found.remark:
         warnings.warn(f"{place.source}, column {place.column!r}: {found.remark}", TableWarning, stacklevel=3)
-    return ParsedColumn(values, found.format, _meant(values, found.format, place))
+    return ParsedColumn(texts, found.format, _meant(texts, found.format, place))
 
 
-def _meant(values: np.ndarray, format: TextFormat | None, place: Place) -> np.ndarray:
+def _meant(texts: Texts, format: TextFormat | None, place: Place) -> Values:
     """Return text as what it means in a format."""
     if format is None:
-        return values
+        return texts
     if isinstance(format, NumberFormat):
-        return read_numbers(values, format, place)
+        return read_numbers(texts, format, place)
     if isinstance(format, DateFormat):
-        return read_moments(values, format, place)
-    codes, distinct = distinct_texts(values)
-    truth = spread(codes, format.parse(distinct), np.nan)
-    return truth if is_gap(values).any() else truth.astype(bool)
+        return read_moments(texts, format, place)
+    truth = texts.spread(format.parse(texts.distinct), np.nan)
+    return truth if is_gap(texts).any() else truth.astype(bool)
 
 
 __all__ = ["ParsedColumn", "parse_column", "parsed"]

@@ -25,7 +25,7 @@ from bayesvm.tables.date_format import COMPACT, DateFormat
 from bayesvm.tables.frame import Place
 from bayesvm.tables.number_format import NumberFormat
 from bayesvm.tables.text_format import Conventions, TextFormat, TextSurvey, check_not_mostly, find_format
-from bayesvm.tables.values import distinct_texts, is_gap, is_numeric, spread, texts_of
+from bayesvm.tables.values import Texts, Values, is_gap, is_numeric, texts_of
 from bayesvm.typing import Vector
 
 #: Names of columns that number or name the rows.
@@ -41,14 +41,25 @@ _FIRST_DAY, _LAST_DAY, _SOME_DAYS = 19000101, 21001231, 3
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is done with a column, and what the caller should be told about it (empty: nothing)."""
+    """What is done with a column.
+
+    Attributes
+    ----------
+    column : Column
+        What is done.
+    remark : str
+        What the caller should be told about it; empty if nothing.
+    numbers : array or None
+        The values of a column of numbers, as they were read.
+    """
 
     column: Column
     remark: str = ""
+    numbers: Vector | None = None
 
     def told(self, remark: str) -> Plan:
         """Return the plan with one more remark, which comes first."""
-        return Plan(self.column, "; ".join(part for part in (remark, self.remark) if part))
+        return dataclasses.replace(self, remark="; ".join(part for part in (remark, self.remark) if part))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,31 +84,28 @@ class Request:
     by_name: bool = False
 
 
-def plan_column(values: np.ndarray, survey: TextSurvey | None, request: Request, place: Place) -> Plan:
-    """Return what is done with a column of the training data; ``survey`` is None if it is not text."""
+def plan_column(values: Values, survey: TextSurvey | None, request: Request, place: Place) -> Plan:
+    """Return what is done with a column of the training data; ``survey`` is what is known of it if it is text."""
     if is_gap(values).all():
         return Plan(LeftOut(ColumnKind.EMPTY))
     if request.as_categories:
         return _of_categories(texts_of(values), request, place)
-    if survey is not None:
-        found = find_format(survey, request.conventions)
+    if isinstance(values, Texts):
+        found = find_format(survey or TextSurvey.of(values), request.conventions)
         return _of_text(values, found.format, request, place).told(found.remark)
     if is_numeric(values):
         return _of_numbers(values, NumberFormat(), request, place)
     return _of_moments(values, DateFormat())
 
 
-def _of_text(values: np.ndarray, format: TextFormat | None, request: Request, place: Place) -> Plan:
+def _of_text(texts: Texts, format: TextFormat | None, request: Request, place: Place) -> Plan:
     if isinstance(format, NumberFormat):
-        return _of_numbers(read_numbers(values, format, place), format, request, place)
+        return _of_numbers(read_numbers(texts, format, place), format, request, place)
     if isinstance(format, DateFormat):
-        return _of_moments(read_moments(values, format, place), format)
-    codes, distinct = distinct_texts(values)
+        return _of_moments(read_moments(texts, format, place), format)
     if format is not None:
-        return Plan(TruthColumn(Gaps.of(spread(codes, format.parse(distinct), np.nan)), format))
-    first = np.full(len(distinct), len(codes))
-    np.minimum.at(first, codes[codes >= 0], np.flatnonzero(codes >= 0))
-    return _of_categories(values, request, place).told(check_not_mostly(distinct, first, request.max_categories, place))
+        return Plan(TruthColumn(Gaps.of(texts.spread(format.parse(texts.distinct), np.nan)), format))
+    return _of_categories(texts, request, place).told(check_not_mostly(texts, request.max_categories, place))
 
 
 def _of_numbers(numbers: Vector, format: NumberFormat, request: Request, place: Place) -> Plan:
@@ -113,7 +121,7 @@ def _of_numbers(numbers: Vector, format: NumberFormat, request: Request, place: 
     if remark and called_so and not request.by_name:
         return Plan(LeftOut(ColumnKind.IDENTIFIER), f"{remark} and was left out; to use it, name it in features")
     remark = remark and f"{remark}; if it is no measurement, name it in drop (--drop)"
-    return Plan(NumberColumn(Gaps.of(numbers), format), remark)
+    return Plan(NumberColumn(Gaps.of(numbers), format), remark, numbers)
 
 
 def _numbering(numbers: Vector, called_so: bool) -> str:
@@ -145,13 +153,13 @@ def _of_moments(times: np.ndarray, format: DateFormat) -> Plan:
     return Plan(DateColumn.of(times, format))
 
 
-def _of_categories(texts: np.ndarray, request: Request, place: Place) -> Plan:
-    codes, distinct = distinct_texts(texts)
+def _of_categories(texts: Texts, request: Request, place: Place) -> Plan:
+    codes, distinct = texts.codes, texts.distinct
     n, missing = len(texts), int(np.sum(codes < 0))
     if len(distinct) == 1 and not missing:
         return Plan(LeftOut(ColumnKind.CONSTANT))
     if len(distinct) > max(request.max_categories, n // 2) and not (request.as_categories or request.by_name):
-        return Plan(LeftOut(ColumnKind.IDENTIFIER), _names_rows(texts, len(distinct), place))
+        return Plan(LeftOut(ColumnKind.IDENTIFIER), _names_rows(texts, place))
     counts = {str(text): int(count) for text, count in zip(distinct, np.bincount(codes[codes >= 0]))}
     if missing:
         counts[GAP] = missing
@@ -162,12 +170,13 @@ def _of_categories(texts: np.ndarray, request: Request, place: Place) -> Plan:
     return Plan(CategoryColumn(tuple(sorted(kept)), tuple(sorted(rare)), missing), _spellings(distinct))
 
 
-def _names_rows(texts: np.ndarray, distinct: int, place: Place) -> str:
+def _names_rows(texts: Texts, place: Place) -> str:
     """Return a remark on a column of text that is left out, if it is not plainly an identifier."""
-    if distinct == len(texts) or IDENTIFIER.fullmatch(place.column):
+    count = len(texts.distinct)
+    if count == len(texts) or IDENTIFIER.fullmatch(place.column):
         return ""
-    example = next(text for text in texts if text is not None)
-    return f"{distinct} different texts such as {example[:40]!r}: it was left out; to use it, name it in categories"
+    example = texts.distinct[0][:40]
+    return f"{count} different texts such as {example!r}: it was left out; to use it, name it in categories"
 
 
 def _spellings(distinct: np.ndarray) -> str:

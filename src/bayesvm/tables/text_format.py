@@ -21,7 +21,7 @@ from bayesvm.tables.number_format import (
     fitting_formats,
 )
 from bayesvm.tables.truth_format import TruthFormat, find_truth_format
-from bayesvm.tables.values import MISSING_NUMBER, distinct_texts
+from bayesvm.tables.values import MISSING_NUMBER, Texts
 
 TextFormat = NumberFormat | DateFormat | TruthFormat
 
@@ -82,9 +82,9 @@ class TextSurvey:
     numbers: list[NumberFormat]
 
     @classmethod
-    def of(cls, values: np.ndarray) -> TextSurvey:
-        """Return what is known about text with None for gaps."""
-        texts = distinct_texts(values)[1]
+    def of(cls, column: Texts) -> TextSurvey:
+        """Return what is known about a column."""
+        texts = column.distinct
         readable = np.array([text for text in texts if text not in MISSING_NUMBER], dtype=object)
         return cls(texts, readable, fitting_formats(readable))
 
@@ -137,15 +137,13 @@ def _of_dates(texts: np.ndarray, formats: list[DateFormat], conventions: Convent
     )
 
 
-def check_not_mostly(texts: np.ndarray, rows: np.ndarray, many: int, place: Place) -> str:
+def check_not_mostly(column: Texts, many: int, place: Place) -> str:
     """Refuse text in which nearly all distinct values are numbers or dates; return a remark if half of them are.
 
     Parameters
     ----------
-    texts : array of str
-        Distinct texts.
-    rows : array of int
-        A row in which each of them stands.
+    column : Texts
+        The column.
     many : int
         Distinct numbers or dates up to which they may be names of categories.
     place : Place
@@ -156,6 +154,7 @@ def check_not_mostly(texts: np.ndarray, rows: np.ndarray, many: int, place: Plac
     DataError
         If the share of numbers or of dates is above :data:`MOSTLY`; the message names the first cell that is none.
     """
+    texts = column.distinct
     for what, are_such in (("number", _are_numbers), ("date", _are_dates)):
         is_one = are_such(texts)
         count, share = int(is_one.sum()), float(is_one.mean())
@@ -164,7 +163,7 @@ def check_not_mostly(texts: np.ndarray, rows: np.ndarray, many: int, place: Plac
         if count > many and share >= MOSTLY:
             wrong = int(np.flatnonzero(~is_one)[0])
             raise DataError(
-                f"{place.at(int(rows[wrong]))}: expected a {what} such as {texts[is_one][0]!r}, found "
+                f"{place.at(int(column.first_rows[wrong]))}: expected a {what} such as {texts[is_one][0]!r}, found "
                 f"{texts[wrong]!r}; correct the cell (NA means missing), or name the column in drop or categories"
             )
         if share >= 0.5:

@@ -1,13 +1,14 @@
-"""The values of a column in one of three forms: numbers, moments, or text; gaps are nan, NaT or None."""
+"""The values of a column in one of three forms: numbers, moments, or text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard, final
 
 import numpy as np
 
 from bayesvm.tables.frame import is_category, pandas
-from bayesvm.typing import Vector
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,13 +21,62 @@ MISSING_NUMBER = frozenset({"-", "--", ".", ".."})
 #: What pandas calls objects that are numbers, and those that are moments.
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 _MOMENTS = ("datetime64", "datetime", "date")
+_LONGEST_MARKER = max(map(len, MISSING))
 
 
-def values_of(column: pd.Series) -> np.ndarray:
-    """Return a column as an array of float64, of datetime64 (UTC), or of text and None.
+@final
+@dataclasses.dataclass(frozen=True)
+class Texts:
+    """A column of text. What is to be found out about it is found out once per distinct text.
+
+    Attributes
+    ----------
+    codes : array of int
+        For every row the place of its text among the distinct ones, -1 for a gap.
+    distinct : array of str
+        The distinct texts, in the order in which they appear.
+    """
+
+    codes: np.ndarray
+    distinct: np.ndarray
+
+    @classmethod
+    def of(cls, codes: np.ndarray, texts: Sequence[str | None]) -> Texts:
+        """Return the column of codes of texts that may be equal to one another, or None for gaps."""
+        if len(set(texts)) == len(texts) and None not in texts:
+            return cls(codes, _objects(texts))
+        merged, distinct = pandas().factorize(_objects(texts))
+        return cls(np.append(merged, -1)[codes], np.asarray(distinct, dtype=object))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def first_rows(self) -> np.ndarray:
+        """For every distinct text the first row in which it stands."""
+        first = np.full(len(self.distinct), len(self.codes))
+        present = np.flatnonzero(self.codes >= 0)
+        np.minimum.at(first, self.codes[present], present)
+        return first
+
+    def spread(self, results: np.ndarray, gap: Any) -> np.ndarray:
+        """Return for every row what was found out about its text, ``gap`` for gaps."""
+        return np.asarray(np.append(results, np.array([gap], dtype=results.dtype))[self.codes])
+
+    def entries(self) -> np.ndarray:
+        """Return the text of every row, None for gaps."""
+        return self.spread(self.distinct, None)
+
+
+#: Numbers (float64, nan for gaps), moments (datetime64 in UTC, NaT for gaps), or text.
+Values = np.ndarray | Texts
+
+
+def values_of(column: pd.Series) -> Values:
+    """Return a column in one of the three forms.
 
     Truth values become the text "True" and "False", durations become days, and a column of pandas' type ``category``
-    is text whatever its categories are.
+    is text whatever its categories are. Blanks around text are taken off.
     """
     types = pandas().api.types
     if is_category(column) or types.is_bool_dtype(column.dtype):
@@ -36,60 +86,57 @@ def values_of(column: pd.Series) -> np.ndarray:
     if types.is_numeric_dtype(column.dtype):
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     if types.is_datetime64_any_dtype(column.dtype):
-        return moments(column)
+        return _moments(column)
     if types.is_timedelta64_dtype(column.dtype):
         return np.asarray(column / np.timedelta64(1, "D"), dtype=np.float64)
     return _of_objects(column.astype(object).to_numpy(dtype=object))
 
 
-def moments(entries: Any) -> np.ndarray:
-    """Return dates and times as datetime64 in UTC, without a zone."""
+def _moments(entries: Any) -> np.ndarray:
     found = pandas().to_datetime(pandas().Series(entries), utc=True)
     return np.asarray(found.dt.tz_localize(None).to_numpy())
 
 
-def _of_objects(entries: np.ndarray) -> np.ndarray:
+def _of_objects(entries: np.ndarray) -> Values:
     """Return Python objects in one of the three forms, by what they are."""
-    pd = pandas()
-    entries = _without_markers(entries)
-    present = ~is_gap(entries)
-    kind = pd.api.types.infer_dtype(entries[present], skipna=False)
-    if kind in _NUMBERS or not present.any():
-        numbers = np.full(len(entries), np.nan)
-        numbers[present] = entries[present].astype(np.float64)
-        return numbers
+    codes, distinct = _factorized(entries)
+    cleaned = [_without_marker(entry) for entry in distinct]
+    present = _objects([entry for entry in cleaned if entry is not None])
+    kind = pandas().api.types.infer_dtype(present, skipna=False)
+    if kind == "string":
+        return Texts.of(codes, cleaned)
+    if kind in _NUMBERS or len(present) == 0:
+        return np.asarray(np.array([np.nan if entry is None else float(entry) for entry in (*cleaned, None)])[codes])
     if kind in _MOMENTS:
-        return moments(entries)
-    return entries if kind == "string" else _as_text(entries)
+        return np.asarray(_moments([*cleaned, None])[codes])
+    return Texts.of(codes, [None if entry is None else text_of(entry) for entry in cleaned])
 
 
-def _without_markers(entries: np.ndarray) -> np.ndarray:
-    """Return entries with the blanks around text taken off and text that stands for a gap replaced by None."""
+def _factorized(entries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     try:
         codes, distinct = pandas().factorize(entries)
-    except TypeError:  # lists or dictionaries among them
-        codes, distinct = pandas().factorize(_hashable(entries))
-    cleaned = np.empty(len(distinct) + 1, dtype=object)
-    for i, entry in enumerate(distinct):
-        cleaned[i] = entry
-        if isinstance(entry, str):
-            stripped = entry.strip()
-            cleaned[i] = None if stripped.lower() in MISSING else stripped
-    return np.asarray(cleaned[codes])  # the code of a gap is -1: the last entry, which is None
+    except TypeError:  # lists or dictionaries, which cannot be keys
+        codes, distinct = pandas().factorize(_objects([e if e.__hash__ is not None else str(e) for e in entries]))
+    return codes, distinct
 
 
-def _hashable(entries: np.ndarray) -> np.ndarray:
-    """Return entries with those that cannot be keys (lists, dictionaries) as text."""
-    plain = np.empty(len(entries), dtype=object)
-    plain[:] = [entry if entry.__hash__ is not None else str(entry) for entry in entries]
-    return plain
+def _without_marker(entry: Any) -> Any:
+    """Return text without the blanks around it, None if it stands for a gap; anything else as it is."""
+    if not isinstance(entry, str):
+        return entry
+    stripped = entry.strip()
+    return None if len(stripped) <= _LONGEST_MARKER and stripped.lower() in MISSING else stripped
 
 
-def _as_text(entries: np.ndarray) -> np.ndarray:
-    """Return entries of any kind as text; whole numbers are written without a point."""
-    texts = np.empty(len(entries), dtype=object)
-    texts[:] = [None if gap else text_of(entry) for entry, gap in zip(entries, pandas().isna(entries))]
-    return texts
+def _objects(entries: Sequence[Any]) -> np.ndarray:
+    array = np.empty(len(entries), dtype=object)
+    array[:] = entries
+    return array
+
+
+def _as_text(values: np.ndarray) -> Texts:
+    codes, distinct = pandas().factorize(values)
+    return Texts.of(codes, [text_of(entry) for entry in distinct])
 
 
 def text_of(entry: Any) -> str:
@@ -99,41 +146,35 @@ def text_of(entry: Any) -> str:
     return str(entry).strip()
 
 
-def texts_of(values: np.ndarray) -> np.ndarray:
-    """Return values in any of the three forms as text, with None for gaps."""
-    return values if values.dtype.kind == "O" else _as_text(values.astype(object))
+def texts_of(values: Values) -> Texts:
+    """Return values in any of the three forms as text."""
+    return values if isinstance(values, Texts) else _as_text(values)
 
 
-def is_numeric(values: np.ndarray) -> bool:
+def is_numeric(values: Values) -> TypeGuard[np.ndarray]:
     """Whether values are numbers."""
-    return values.dtype.kind == "f"
+    return not isinstance(values, Texts) and values.dtype.kind == "f"
 
 
-def is_gap(values: np.ndarray) -> np.ndarray:
+def is_gap(values: Values) -> np.ndarray:
     """Return which entries are missing."""
-    return np.asarray(pandas().isna(values))
+    return values.codes < 0 if isinstance(values, Texts) else np.asarray(pandas().isna(values))
 
 
-def distinct_texts(texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for every entry the place of its text among the distinct ones (-1: a gap), and the distinct texts."""
-    codes, distinct = pandas().factorize(texts)
-    return np.asarray(codes), np.asarray(distinct, dtype=object)
-
-
-def spread(codes: np.ndarray, results: Vector, gap: Any) -> np.ndarray:
-    """Return what was computed per distinct text for every entry, ``gap`` for gaps."""
-    return np.asarray(np.append(results, np.array([gap], dtype=results.dtype))[codes])
+def value_at(values: Values, row: int) -> Any:
+    """Return one entry."""
+    return values.distinct[values.codes[row]] if isinstance(values, Texts) else values[row]
 
 
 __all__ = [
     "MISSING",
     "MISSING_NUMBER",
-    "distinct_texts",
+    "Texts",
+    "Values",
     "is_gap",
     "is_numeric",
-    "moments",
-    "spread",
     "text_of",
     "texts_of",
+    "value_at",
     "values_of",
 ]

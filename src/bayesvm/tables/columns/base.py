@@ -11,6 +11,7 @@ import numpy as np
 
 from bayesvm.tables.errors import DataError
 from bayesvm.tables.frame import Place
+from bayesvm.tables.values import MISSING_NUMBER, Values, value_at
 from bayesvm.typing import Matrix, Vector
 
 #: What gaps are called in the names of the encoded columns.
@@ -54,8 +55,8 @@ class Column(abc.ABC):
         """Return the names of the columns that a column of that name becomes."""
 
     @abc.abstractmethod
-    def encode(self, values: np.ndarray, place: Place) -> Encoded:
-        """Return the numbers that values (see :mod:`bayesvm.tables.values`) become, shape (n, number of outputs)."""
+    def encode(self, values: Values, place: Place) -> Encoded:
+        """Return the numbers that values become, shape (n, number of outputs)."""
 
     @abc.abstractmethod
     def sentence(self) -> str:
@@ -109,17 +110,18 @@ class Gaps:
         return f"{self.count} missing, replaced by the {name} {self.fill:.6g}{marks}"
 
 
-def refuse_unreadable(unread: np.ndarray, values: np.ndarray, expected: str, place: Place) -> None:
+def refuse_unreadable(unread: np.ndarray, values: Values, expected: str, place: Place) -> None:
     """Raise the error of the first value that could not be read."""
     if unread.any():
         row = int(np.flatnonzero(unread)[0])
-        raise DataError(
-            f"{place.at(row)}: expected {expected}, found {_shown(values[row])}; correct the cell (NA means missing)"
-        )
+        value = value_at(values, row)
+        shown = repr(value) if isinstance(value, str) else str(value)
+        raise DataError(f"{place.at(row)}: expected {expected}, found {shown}; correct the cell (NA means missing)")
 
 
-def _shown(value: object) -> str:
-    return repr(value) if isinstance(value, str) else str(value)
+def are_gaps(texts: np.ndarray) -> np.ndarray:
+    """Return which distinct texts stand for a gap among numbers and dates."""
+    return np.array([text in MISSING_NUMBER for text in texts], dtype=bool)
 
 
-__all__ = ["GAP", "Column", "ColumnKind", "Encoded", "Gaps", "refuse_unreadable"]
+__all__ = ["GAP", "Column", "ColumnKind", "Encoded", "Gaps", "are_gaps", "refuse_unreadable"]

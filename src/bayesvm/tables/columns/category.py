@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesvm.tables.columns.base import GAP, Column, ColumnKind, Encoded
 from bayesvm.tables.frame import Place
-from bayesvm.tables.values import distinct_texts, texts_of
+from bayesvm.tables.values import Texts, Values, texts_of
 from bayesvm.typing import Matrix
 
 #: What rare categories are called together.
@@ -53,11 +53,11 @@ class CategoryColumn(Column):
         """Return one name per indicator."""
         return tuple(f"{name}={category}" for category in self.indicators)
 
-    def encode(self, values: np.ndarray, place: Place) -> Encoded:
+    def encode(self, values: Values, place: Place) -> Encoded:
         """Return the indicators of the categories."""
-        codes, distinct = distinct_texts(texts_of(values))
-        table = self.indicator_table([*distinct, GAP])  # the code of a gap is -1: the last row
-        return Encoded(table[codes], self._remark(codes, distinct))
+        texts = texts_of(values)
+        table = self.indicator_table([*texts.distinct, GAP])  # the code of a gap is -1: the last row
+        return Encoded(table[texts.codes], self._remark(texts))
 
     def indicator_table(self, texts: Sequence[str | None]) -> Matrix:
         """Return the indicators of texts, one row each; None is a text that was not seen in training."""
@@ -65,16 +65,16 @@ class CategoryColumn(Column):
         own = [text if text in self.categories else spare for text in texts]
         return np.array([[float(text == category) for category in self.indicators] for text in own])
 
-    def _remark(self, codes: np.ndarray, distinct: np.ndarray) -> str:
+    def _remark(self, texts: Texts) -> str:
         """Return how many rows have a category that was not seen in training."""
         if self.rare is None:
             return ""
         known = {*self.categories, *self.rare}
-        new = np.array([text not in known for text in distinct] + [GAP not in known])
-        count = int(new[codes].sum())
+        new = np.array([text not in known for text in texts.distinct], dtype=bool)
+        count = int(texts.spread(new, GAP not in known).sum())
         if not count:
             return ""
-        names = [repr(text) for text in distinct if text not in known]
+        names = [repr(text) for text in texts.distinct if text not in known]
         shown = ", ".join(names[:3] or ["a gap"]) + (", ..." if len(names) > 3 else "")
         return f"{count} row{'s' if count > 1 else ''} with a category that the training data do not have ({shown})"
 

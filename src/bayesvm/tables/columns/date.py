@@ -13,10 +13,10 @@ from typing import Self, final
 
 import numpy as np
 
-from bayesvm.tables.columns.base import Column, ColumnKind, Encoded, Gaps, refuse_unreadable
+from bayesvm.tables.columns.base import Column, ColumnKind, Encoded, Gaps, are_gaps, refuse_unreadable
 from bayesvm.tables.date_format import COMPACT, DateFormat
 from bayesvm.tables.frame import Place
-from bayesvm.tables.values import MISSING_NUMBER, distinct_texts, is_gap, is_numeric, spread, texts_of
+from bayesvm.tables.values import Texts, Values, is_gap, is_numeric, texts_of
 from bayesvm.typing import Vector
 
 #: A Monday at midnight, from which the phases of cycles are counted, in days.
@@ -48,19 +48,18 @@ def covered_cycles(times: np.ndarray) -> tuple[Cycle, ...]:
     return tuple(found)
 
 
-def read_moments(values: np.ndarray, format: DateFormat, place: Place) -> np.ndarray:
+def read_moments(values: Values, format: DateFormat, place: Place) -> np.ndarray:
     """Return values as moments with NaT for gaps, or refuse the first that is none."""
-    if values.dtype.kind == "M":
+    if is_numeric(values):
+        if format.pattern != COMPACT:
+            refuse_unreadable(~is_gap(values), values, "a date", place)
+    elif not isinstance(values, Texts):
         return values
-    gap = is_gap(values)
-    if is_numeric(values) and format.pattern != COMPACT:
-        refuse_unreadable(~gap, values, "a date", place)
     texts = texts_of(values)
-    codes, distinct = distinct_texts(texts)
-    moments = spread(codes, format.parse(distinct).astype("datetime64[us]"), np.datetime64("NaT"))
-    gap |= np.isin(texts, list(MISSING_NUMBER))
-    refuse_unreadable(np.isnat(moments) & ~gap, values, "a date written as in the training data", place)
-    return moments
+    parsed = format.parse(texts.distinct).astype("datetime64[us]")
+    unread = np.isnat(parsed) & ~are_gaps(texts.distinct)
+    refuse_unreadable(texts.spread(unread, False), texts, "a date written as in the training data", place)
+    return texts.spread(parsed, np.datetime64("NaT"))
 
 
 @final
@@ -105,7 +104,7 @@ class DateColumn(Column):
         phases = [f"{name} ({wave} of {cycle.name.lower()})" for cycle in self.cycles for wave in ("sin", "cos")]
         return (f"{name} (days)", *(name + mark for mark in self.gaps.marks), *phases)
 
-    def encode(self, values: np.ndarray, place: Place) -> Encoded:
+    def encode(self, values: Values, place: Place) -> Encoded:
         """Return days since the origin, the marks of the gaps, and the phases (zeros for gaps)."""
         times = read_moments(values, self.format, place)
         columns, remark = self.gaps.filled(_days(times, np.datetime64(self.origin, "us")))

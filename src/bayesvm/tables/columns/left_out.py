@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesvm.tables.columns.base import Column, ColumnKind, Encoded
 from bayesvm.tables.frame import Place
+from bayesvm.tables.values import Values
 
 
 @final
@@ -33,7 +34,7 @@ class LeftOut(Column):
         """Return no name."""
         return ()
 
-    def encode(self, values: np.ndarray, place: Place) -> Encoded:
+    def encode(self, values: Values, place: Place) -> Encoded:
         """Return no column."""
         return Encoded(np.empty((len(values), 0)))
 

@@ -7,21 +7,23 @@ from typing import final
 
 import numpy as np
 
-from bayesvm.tables.columns.base import Column, ColumnKind, Encoded, Gaps, refuse_unreadable
+from bayesvm.tables.columns.base import Column, ColumnKind, Encoded, Gaps, are_gaps, refuse_unreadable
 from bayesvm.tables.frame import Place
 from bayesvm.tables.number_format import NumberFormat
-from bayesvm.tables.values import MISSING_NUMBER, distinct_texts, is_gap, is_numeric, spread, texts_of
+from bayesvm.tables.values import Values, is_numeric, texts_of
 from bayesvm.typing import Vector
 
 
-def read_numbers(values: np.ndarray, format: NumberFormat, place: Place) -> Vector:
+def read_numbers(values: Values, format: NumberFormat, place: Place) -> Vector:
     """Return values as finite numbers with nan for gaps, or refuse the first that is none."""
-    numbers = values
-    if not is_numeric(values):
-        codes, distinct = distinct_texts(texts_of(values))
-        numbers = spread(codes, format.parse(distinct), np.nan)
-        gap = is_gap(values) | np.isin(values, list(MISSING_NUMBER))
-        refuse_unreadable(np.isnan(numbers) & ~gap, values, "a number", place)
+    if is_numeric(values):
+        numbers = values
+    else:
+        texts = texts_of(values)
+        parsed = format.parse(texts.distinct)
+        unread = np.isnan(parsed) & ~are_gaps(texts.distinct)
+        refuse_unreadable(texts.spread(unread, False), texts, "a number", place)
+        numbers = texts.spread(parsed, np.nan)
     refuse_unreadable(np.isinf(numbers), values, "a finite number", place)
     return numbers
 
@@ -51,7 +53,7 @@ class NumberColumn(Column):
         """Return the name, and that of the marks of gaps."""
         return (name, *(name + mark for mark in self.gaps.marks))
 
-    def encode(self, values: np.ndarray, place: Place) -> Encoded:
+    def encode(self, values: Values, place: Place) -> Encoded:
         """Return the numbers without gaps, and the marks of the gaps."""
         columns, remark = self.gaps.filled(read_numbers(values, self.format, place))
         return Encoded(np.column_stack(columns), remark)

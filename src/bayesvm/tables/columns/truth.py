@@ -10,7 +10,7 @@ import numpy as np
 from bayesvm.tables.columns.base import Column, ColumnKind, Encoded, Gaps, refuse_unreadable
 from bayesvm.tables.frame import Place
 from bayesvm.tables.truth_format import TruthFormat
-from bayesvm.tables.values import distinct_texts, is_gap, spread, texts_of
+from bayesvm.tables.values import Values, texts_of
 
 
 @final
@@ -38,13 +38,13 @@ class TruthColumn(Column):
         """Return the name, and that of the marks of gaps."""
         return (name, *(name + mark for mark in self.gaps.marks))
 
-    def encode(self, values: np.ndarray, place: Place) -> Encoded:
+    def encode(self, values: Values, place: Place) -> Encoded:
         """Return zeros and ones without gaps, and the marks of the gaps."""
-        codes, distinct = distinct_texts(texts_of(values))
-        numbers = spread(codes, self.format.parse(distinct), np.nan)
+        texts = texts_of(values)
+        parsed = self.format.parse(texts.distinct)
         expected = f"{self.format.false} or {self.format.true}"
-        refuse_unreadable(np.isnan(numbers) & ~is_gap(values), values, expected, place)
-        columns, remark = self.gaps.filled(numbers)
+        refuse_unreadable(texts.spread(np.isnan(parsed), False), texts, expected, place)
+        columns, remark = self.gaps.filled(texts.spread(parsed, np.nan))
         return Encoded(np.column_stack(columns), remark)
 
     def sentence(self) -> str:

@@ -41,7 +41,7 @@ def read_arff(text: str, source: str) -> pd.DataFrame:
     frame = frame_of([cells for _, cells in rows], list(attributes), [number for number, _ in rows], source)
     nominal = [name for name, first in attributes.items() if first is not None]
     cleaned = {name: values_of(frame[name].astype(object)) for name in nominal}
-    return frame.assign(**{name: pandas().Categorical(texts_of(values)) for name, values in cleaned.items()})
+    return frame.assign(**{name: pandas().Categorical(texts_of(values).entries()) for name, values in cleaned.items()})
 
 
 def _attribute(line: str, number: int, source: str) -> tuple[str, str | None]:
