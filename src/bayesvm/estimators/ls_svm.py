@@ -84,7 +84,7 @@ class BayesianLSSVC(BayesianClassifier):
     n_components : "auto" or int
         Leading eigenpairs of the centred Gram matrix that are kept. "auto": all for up to 3000 rows, 500 beyond. With
         fewer than all, coefficients come from preconditioned conjugate gradients, variances are never understated, and
-        ``approximation_`` says what was left out.
+        ``approximations_`` says what was left out.
     landmarks : int, optional
         Number of rows, drawn with ``random_state``, in whose span the machine lives (Nystrom); all rows are fitted. For
         n up to 100000 and more.
