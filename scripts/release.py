@@ -1,7 +1,8 @@
-"""Write a version and today's date where they belong: ``python scripts/release.py 0.2.0`` (``make release VERSION=0.2.0``).
+"""Write a version and today's date where they belong: ``make release VERSION=0.2.0``.
 
-The version itself is in ``src/bayesvm/__init__.py``; citation and changelog repeat it, and a test compares them. With
-``--check v0.2.0`` nothing is written: the tag is compared with the version, as the workflow does before it publishes.
+The version itself is in ``src/bayesvm/__init__.py``; citation, conda recipe and changelog repeat it, and a test
+compares them. With ``--check v0.2.0`` nothing is written: the tag is compared with the version, as the workflow does
+before it publishes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE, CITATION, CHANGELOG = "src/bayesvm/__init__.py", "CITATION.cff", "CHANGELOG.md"
+RECIPE = "packages/conda/recipe.yaml"
 VERSION = re.compile(r"\d+\.\d+\.\d+(rc\d+)?")
 
 
@@ -28,11 +30,12 @@ def stated(root: Path, version: str, date: str) -> dict[str, str]:
         raise ValueError(f"{CHANGELOG} has an entry of {version} already")
     if not re.search(r"^## \[Unreleased\]\n\n### ", changelog, re.MULTILINE):
         raise ValueError(f"{CHANGELOG}: nothing under Unreleased")
-    package, citation = ((root / name).read_text(encoding="utf-8") for name in (PACKAGE, CITATION))
+    package, citation, recipe = ((root / name).read_text(encoding="utf-8") for name in (PACKAGE, CITATION, RECIPE))
     citation = re.sub(r"^version: .*$", f"version: {version}", citation, flags=re.MULTILINE)
     return {
         PACKAGE: re.sub(r'^__version__ = ".+"$', f'__version__ = "{version}"', package, flags=re.MULTILINE),
         CITATION: re.sub(r"^date-released: .*$", f"date-released: {date}", citation, flags=re.MULTILINE),
+        RECIPE: re.sub(r'^  version: ".+"$', f'  version: "{version}"', recipe, flags=re.MULTILINE),
         CHANGELOG: changelog.replace("## [Unreleased]\n", f"## [Unreleased]\n\n## [{version}] - {date}\n", 1),
     }
 

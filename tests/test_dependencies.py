@@ -1,4 +1,4 @@
-"""The constraints of ``make test-oldest`` are the lower bounds of the project file."""
+"""Lower bounds of dependencies are the same in project file, conda recipe and constraints of ``make test-oldest``."""
 
 import re
 import tomllib
@@ -26,6 +26,17 @@ def test_the_oldest_versions_are_those_that_the_project_permits():
     lines = (ROOT / "packages" / "oldest.txt").read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
     pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
     assert {name: release(version) for name, version in pinned.items()} == bounds(needed)
+
+
+def test_the_conda_recipe_asks_for_the_same_versions():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "packages" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    required, optional = (
+        {name.removesuffix("-base"): release(version) for name, version in re.findall(r"- ([\w-]+) >=([\d.]+)", part)}
+        for part in re.search(r"\n  run:\n(.*?)\n  run_constraints:(.*?)\n\n", recipe, re.DOTALL).groups()
+    )
+    assert required == bounds(project["dependencies"])
+    assert optional == bounds(entry for extra in project["optional-dependencies"].values() for entry in extra)
 
 
 def test_a_package_has_one_lower_bound_wherever_it_is_named():

@@ -23,7 +23,7 @@ def test_the_project_file_takes_the_version_from_the_package():
     assert project["tool"]["scikit-build"]["metadata"]["version"]["input"] == "src/bayesvm/__init__.py"
 
 
-def test_the_newest_release_of_the_changelog_and_the_citation_are_of_this_version():
+def test_the_newest_release_of_the_changelog_citation_and_recipe_are_of_this_version():
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest, date = re.search(
         r"^## \[(\d+\.\d+\.\d+(?:rc\d+)?)\] - (\d{4}-\d\d-\d\d)$", changelog, re.MULTILINE
@@ -31,6 +31,7 @@ def test_the_newest_release_of_the_changelog_and_the_citation_are_of_this_versio
     citation = dict(re.findall(r"^(version|date-released): *\"?([^\"\n]+)", (ROOT / "CITATION.cff").read_text(), re.M))
     assert newest == bayesvm.__version__
     assert citation == {"version": newest, "date-released": date}
+    assert f'\n  version: "{newest}"\n' in (ROOT / "packages" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
 
 
 def test_all_that_matters_for_a_report_of_a_bug_is_shown(capsys):

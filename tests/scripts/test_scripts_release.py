@@ -1,4 +1,4 @@
-"""A release: the version is written in three files, and a tag is compared with it."""
+"""A release: the version is written in four files, and a tag is compared with it."""
 
 import datetime
 
@@ -11,6 +11,10 @@ def project(tmp_path):
     (tmp_path / "src" / "bayesvm").mkdir(parents=True)
     (tmp_path / "src" / "bayesvm" / "__init__.py").write_text('"""About."""\n\n__version__ = "0.1.0"\n')
     (tmp_path / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 0.1.0\ndate-released: 2026-01-01\n")
+    (tmp_path / "packages" / "conda").mkdir(parents=True)
+    (tmp_path / "packages" / "conda" / "recipe.yaml").write_text(
+        'context:\n  version: "0.1.0"\n\npackage:\n  name: x\n'
+    )
     (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n\n### Added\n\n- A.\n\n## [0.1.0] - 2026-01-01\n\n- B.\n")
     return tmp_path
 
@@ -23,6 +27,8 @@ def test_version_and_date_are_written_where_they_belong(project, script, capsys)
     assert release.current(project) == "0.2.0"
     citation = (project / "CITATION.cff").read_text()
     assert citation == f"cff-version: 1.2.0\nversion: 0.2.0\ndate-released: {today}\n"
+    recipe = (project / "packages" / "conda" / "recipe.yaml").read_text()
+    assert recipe == 'context:\n  version: "0.2.0"\n\npackage:\n  name: x\n'
     changelog = (project / "CHANGELOG.md").read_text()
     assert changelog.startswith(f"## [Unreleased]\n\n## [0.2.0] - {today}\n\n### Added\n\n- A.\n\n## [0.1.0]")
 
