@@ -22,7 +22,8 @@ GIVEN_TESTS := $(if $(filter command,$(origin TESTS)),$(TESTS))
 # The layers that hold the formulas: what coverage and mutation testing are about.
 FORMULAS := kernels likelihoods linalg inference
 WITH_TOOLS := PATH="$(abspath $(BIN)):$$PATH"
-NIGHTLY := https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
+# Index with the next versions of NumPy, SciPy and scikit-learn, for test-nightly.
+NIGHTLY ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -126,8 +127,8 @@ test-nightly:
 	$(MAKE) suite VENV=.venv-nightly
 
 $(VENV)/.nightly: $(VENV)/.test-tools $(VENV)/.package
-	$(PIP) install --upgrade --pre --index-url $(NIGHTLY) --extra-index-url https://pypi.org/simple \
-	  numpy scipy scikit-learn
+	@test -n "$(NIGHTLY)" || { echo "error: say make test-nightly NIGHTLY=index-of-nightly-wheels" >&2; exit 1; }
+	$(PIP) install --upgrade --pre --extra-index-url $(NIGHTLY) numpy scipy scikit-learn
 	@touch $@
 
 coverage: $(VENV)/.test-tools $(VENV)/.package
