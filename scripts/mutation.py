@@ -201,7 +201,7 @@ def mutants_of(module: str, path: Path) -> list[Mutant]:
 
 @dataclasses.dataclass(frozen=True)
 class Baseline:
-    """The tests of every line (an empty name: executed at import), and the seconds of every test, without any change."""
+    """The tests of every line (an empty name: executed at import), and the seconds of every test, without mutation."""
 
     tests: Mapping[str, Mapping[int, Sequence[str]]]
     seconds: Mapping[str, float]

@@ -1,4 +1,6 @@
-"""Write a version and today's date where they belong: ``python scripts/release.py 0.2.0`` (``make release VERSION=0.2.0``).
+"""Write a version and today's date where they belong: ``python scripts/release.py 0.2.0``.
+
+``make release VERSION=0.2.0`` is the same.
 
 The version itself is in ``src/bayesvm/__init__.py``; citation and changelog repeat it, and a test compares them. With
 ``--check v0.2.0`` nothing is written: the tag is compared with the version, as the workflow does before it publishes.

@@ -1,4 +1,4 @@
-"""Support vector machines with given hyperparameters: dual problems on common rows, solved by the working-set method."""
+"""Support vector machines with given hyperparameters: dual problems on common rows, solved by working sets."""
 
 from __future__ import annotations
 

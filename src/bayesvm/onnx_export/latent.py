@@ -64,7 +64,7 @@ def _of_relevance_vectors(g: Graph, machine: RelevanceVectorModel, X: str) -> tu
 
 
 def ls_moments(g: Graph, machine: LeastSquaresModel, X: str, mixtures: Matrix) -> tuple[str, str]:
-    """Return means (n, q), and variances of distances to mixtures of class centres (n, R), of a least-squares machine."""
+    """Return means (n, q) and variances of distances to mixtures of class centres (n, R) of a least-squares model."""
     p, a = machine.levels.predictor, machine.levels.predictor.anchors
     K = cross_gram(g, machine.kernel, X, rows_of(machine))
     mean = g.op("Add", g.op("MatMul", K, p.beta), p.bias[None, :])

@@ -73,8 +73,8 @@ class ReliabilityDisplay(Display):
         outcome, probability = np.asarray(outcome, dtype=float), np.asarray(probability, dtype=float)
         if outcome.shape != probability.shape or outcome.ndim != 1 or outcome.size == 0:
             raise ValueError(
-                f"from_predictions: expected outcomes and probabilities of one length, found shapes {outcome.shape} and "
-                f"{probability.shape}"
+                f"from_predictions: expected outcomes and probabilities of one length, found shapes {outcome.shape} "
+                f"and {probability.shape}"
             )
         bins = np.minimum((probability * n_bins).astype(int), n_bins - 1)
         counts = np.bincount(bins, minlength=n_bins)

@@ -22,7 +22,8 @@ MEANINGS = {
 #: What a machine is, by the name of its class.
 MACHINES = {
     "BayesianSVC": "a support vector classifier whose hyperparameters maximise the evidence of the training data",
-    "BayesianSVR": "a support vector regressor whose hyperparameters and noise maximise the evidence of the training data",
+    "BayesianSVR": "a support vector regressor whose hyperparameters and noise maximise the evidence of the training "
+    "data",
     "VariationalSVC": "a support vector classifier with a variational Gaussian posterior",
     "BayesianLSSVC": "a least-squares support vector classifier with three levels of inference",
     "BayesianLSSVR": "a least-squares support vector regressor with three levels of inference",

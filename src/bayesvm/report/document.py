@@ -143,7 +143,7 @@ def _evidence(facts: Mapping[str, Any]) -> str:
         [f"{i + 1}", s["value"], s["evaluations"], s["status"], f"{s['seconds']:.2f} s"]
         for i, s in enumerate(facts["starts"])
     ]
-    intro = "<p>The search climbs the evidence from several starts. Starts that agree make a good optimum likely.</p>"
+    intro = "<p>The evidence was maximised from several starts. Starts that agree make a good optimum likely.</p>"
     table = _table(["start", "log evidence", "evaluations", "how it ended", "time"], rows)
     return intro + evidence_picture(facts) + table
 

@@ -50,7 +50,7 @@ class ThetaSamples:
     @property
     def converged(self) -> bool:
         """Whether all chains have mixed."""
-        return not any(d.trouble for d in self.diagnostics)
+        return not any(d.problems for d in self.diagnostics)
 
     def draws(self, machine: int = 0) -> Vector:
         """Return all draws of theta of one machine, shape (n_draws, p)."""
@@ -138,10 +138,10 @@ def sample_theta(
             arviz.from_dict(posterior, coords={"parameter": list(objective.names)}, dims={"theta": ["parameter"]})
         )
         found.append(diagnose(data[-1], objective.names, made.divergences))
-    trouble = sorted({d.trouble for d in found if d.trouble})
-    if trouble:
+    problems = sorted({d.problems for d in found if d.problems})
+    if problems:
         warnings.warn(
-            f"sample_theta: the chains have not mixed: {'; '.join(trouble)}", ConvergenceWarning, stacklevel=2
+            f"sample_theta: the chains have not mixed: {'; '.join(problems)}", ConvergenceWarning, stacklevel=2
         )
     return ThetaSamples(estimator, data, found, chosen, time.perf_counter() - began)
 
