@@ -1,4 +1,4 @@
-"""Draws of the hyperparameters of a fitted machine, and what can be done with them."""
+"""Draws of the hyperparameters of a fitted estimator, and what can be done with them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class ThetaSamples:
     estimator : fitted estimator
         Whose hyperparameters were drawn.
     data : list of arviz.InferenceData
-        One per machine, with the variable ``theta`` (logarithms, on the scale used inside) and the names of its entries
+        One per model, with the variable ``theta`` (logarithms, on the scale used inside) and the names of its entries
         as coordinate ``parameter``.
     diagnostics : list of Diagnostics
-        One per machine.
+        One per model.
     method : str
         "nuts" or "ensemble".
     seconds : float
@@ -53,12 +53,12 @@ class ThetaSamples:
         return not any(d.problems for d in self.diagnostics)
 
     def draws(self, machine: int = 0) -> Vector:
-        """Return all draws of theta of one machine, shape (n_draws, p)."""
+        """Return all draws of theta of one model, shape (n_draws, p)."""
         theta = np.asarray(self.data[machine].posterior["theta"])
         return theta.reshape(-1, theta.shape[-1])
 
     def committee(self, n_members: int = 100) -> Committee:
-        """Return the machine averaged over draws, Thesis (3.70).
+        """Return the estimator averaged over draws, Thesis (3.70).
 
         Parameters
         ----------
