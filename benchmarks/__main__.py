@@ -1,4 +1,7 @@
-"""`python -m benchmarks [--json FILE]`: the quick rows. The longer ones are `python -m benchmarks.<name>`; see docs/performance.md."""
+"""`python -m benchmarks [--json FILE]`: the quick rows.
+
+The longer ones are `python -m benchmarks.<name>`; see docs/performance.md.
+"""
 
 from benchmarks import evaluation, growth
 

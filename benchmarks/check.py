@@ -1,4 +1,6 @@
-"""Compare two results of benchmarks: ``python -m benchmarks.check OLD.json NEW.json`` (``make bench-check OLD=... NEW=...``).
+"""Compare two results of benchmarks: ``python -m benchmarks.check OLD.json NEW.json``.
+
+``make bench-check OLD=... NEW=...`` is the same.
 
 Fails if a ratio grew by more than 20 per cent, or a test NLL by more than 0.5 per cent.
 """

@@ -67,7 +67,7 @@ PEERS: dict[str, Callable[[], Any]] = {"sklearn GPC": _peer_gpc, "SVC + Platt": 
 
 
 def nll(*, peers: bool = False) -> str:
-    """Return mean test NLL (and the error of the default) per data set; ``peers`` adds scikit-learn's, which is slow."""
+    """Return mean test NLL (and the default's error) per data set; ``peers`` adds scikit-learn's, which is slow."""
     models = {**MODELS, **(PEERS if peers else {})}
     rows = []
     for name, limit in NLL_LIMITS.items():

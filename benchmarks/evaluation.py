@@ -1,6 +1,7 @@
 """One evaluation of the evidence with its gradient, over the time of the work that cannot be avoided, by size.
 
-``python -m benchmarks.evaluation [--sizes 1000,2000] [--json FILE]``. The denominator is the sum of X X', n^2/2 exponentials, and one potrf and one potri of the support block, timed in the same run.
+``python -m benchmarks.evaluation [--sizes 1000,2000] [--json FILE]``. The denominator is the sum of
+X X', n^2/2 exponentials, and one potrf and one potri of the support block, timed in the same run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Writes what was measured into docs/experiments.md: ``python -m benchmarks.experiments DIR``, DIR being where ``bayesvm reproduce`` has written.
+"""Writes what was measured into docs/experiments.md: ``python -m benchmarks.experiments DIR``.
 
-After ``<!-- experiments -->`` the page holds, in the order of the catalogue, what every experiment in the directory has printed; nothing there is
-typed by hand. What is said about it stands before.
+DIR is where ``bayesvm reproduce`` has written. After ``<!-- experiments -->`` the page holds, in the order of the
+catalogue, what every experiment in the directory has printed; nothing there is typed by hand. What is said about it
+stands before.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ MARK = "<!-- experiments -->\n"
 
 
 def section(text: str, name: str) -> str:
-    """Return the Markdown of an experiment as a section of the page: one level lower, with its command, without the picture and missing files."""
+    """Return the Markdown of an experiment as a section of the page.
+
+    Headings are one level lower; the command is added, the picture and missing files are left out.
+    """
     lines = [line for line in text.splitlines() if not line.startswith(("![", "Skipped: "))]
     text = "\n".join(lines)
     text = re.sub(r"^### (.*)$", r"**\1**", text, flags=re.MULTILINE)

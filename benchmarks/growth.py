@@ -51,7 +51,10 @@ def seconds(name: str, n: int) -> float:
 def grow(
     names: Sequence[str], sizes: Sequence[int], limit: float, repeats: int, keep: Callable[[list[Row]], None]
 ) -> list[Row]:
-    """Return one row per machine and size, and one with the exponent from 400 rows on; ``keep`` is given the rows after every size."""
+    """Return one row per machine and size, and one with the exponent from 400 rows on.
+
+    ``keep`` is given the rows after every size.
+    """
     times: dict[str, dict[int, float]] = {name: {} for name in names}
     for n in sizes:
         due = [name for name in names if _predicted(times[name], n) <= limit]

@@ -98,7 +98,7 @@ def unbalanced() -> None:
 
 
 def table1(names: tuple[str, ...] = tuple(TABLE1)) -> None:
-    """Table 1: two thirds for training, ten randomisations; a grid search over SVC on the same splits for the small sets."""
+    """Table 1: two thirds for training, ten randomisations; on small sets a grid search over SVC too."""
     rows = []
     for name in names:
         data = load(name)

@@ -1,4 +1,4 @@
-"""Learning online, and choosing what to label: equality with the batch, error with a budget, updates per minute, label curves.
+"""Learning online: equality with the batch, error with a budget, updates per minute; and label curves.
 
 ``python -m benchmarks.online [batch] [budget] [speed] [active]``
 """
@@ -60,7 +60,7 @@ def speed(n: int = 4000) -> None:
 def active(runs: int = 10) -> None:
     """Banana: test error with labels chosen by mutual information, and at random (mean over runs).
 
-    Expectation propagation: few labels can often be separated, where Laplace's method is too sure of itself to ask well.
+    Expectation propagation: few labels can often be separated, and Laplace's variances are then too small to choose by.
     """
     data = load("ida_banana")
     machine = GPClassifier(likelihood="probit", inference="ep", n_starts=2)

@@ -1,7 +1,7 @@
 """Writes the tables of docs/performance.md from measured JSON: ``python -m benchmarks.page [FILE.json ...]``.
 
-Between ``<!-- table NAME -->`` and ``<!-- end -->`` the page holds what a function of this module makes of the rows; nothing there is typed by hand.
-Without files, those in ``benchmarks/results`` are read.
+Between ``<!-- table NAME -->`` and ``<!-- end -->`` the page holds what a function of this module makes of the rows;
+nothing there is typed by hand. Without files, those in ``benchmarks/results`` are read.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.peers [--sets a,b] [--partitions N] [--machines a,b] [--json FILE] [--memory]``
 
-Machines are fitted in turn on the same partitions, in one process and one thread. ``ratio`` is our fit time over the machine's, so below one we
-are faster. Peers beyond scikit-learn are in ``benchmarks/peers-requirements.txt``; absent ones are named.
+Machines are fitted in turn on the same partitions, in one process and one thread. ``ratio`` is our fit time over
+the machine's, so below one we are faster. Peers beyond scikit-learn are in ``benchmarks/peers-requirements.txt``;
+absent ones are named.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ REGRESSION = ("sinc", "boston")
 
 
 class GPyClassifier(ClassifierMixin, BaseEstimator):
-    """GPy's classifier (expectation propagation, probit) with a Gaussian kernel and a constant, in scikit-learn's manner."""
+    """GPy's classifier (EP, probit) with a Gaussian kernel and a constant, in scikit-learn's manner."""
 
     def fit(self, X: Any, y: Any) -> GPyClassifier:
         """Optimise the hyperparameters from one start."""
@@ -165,7 +166,10 @@ def peak_megabytes(which: str, name: str) -> float:
 
 
 def own_peak(which: str, name: str) -> float:
-    """Fit in this process, after a fit to tiny data that imports and compiles what is needed; return megabytes above the peak before."""
+    """Fit in this process, and return megabytes above the peak before.
+
+    A fit to tiny data goes before, which imports and compiles what is needed.
+    """
     warm_up([name])
     X, y, _, _ = load_ida(which, DATA).split(0)
     machine = CLASSIFIERS[name][1](X.shape[1])
@@ -175,7 +179,10 @@ def own_peak(which: str, name: str) -> float:
 
 
 def resident_peak() -> float:
-    """Return the peak of this process' resident memory in megabytes; getrusage would count that of the process which started it."""
+    """Return the peak of this process' resident memory in megabytes.
+
+    getrusage would count that of the process which started it.
+    """
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(float(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024.0
 

@@ -58,13 +58,17 @@ def row(n: int, rng: np.random.Generator) -> str:
     predicting = milliseconds(lambda: model.predict_proba(new))
     reporting = milliseconds(lambda: render(collect_facts(model, X, y)))
     exported = onnx_milliseconds(model, new)
-    return f"| {n} | {fit:.1f} | {size:.1f} | {saving:.0f} | {loading:.0f} | {predicting:.0f} | {exported} | {reporting:.0f} |"
+    return (
+        f"| {n} | {fit:.1f} | {size:.1f} | {saving:.0f} | {loading:.0f} "
+        f"| {predicting:.0f} | {exported} | {reporting:.0f} |"
+    )
 
 
 def main() -> None:
     """Print the table."""
     print(
-        "| rows | fit, one start [s] | file [MiB] | save [ms] | load [ms] | predict 1000 rows [ms] | ONNX [ms] | report [ms] |"
+        "| rows | fit, one start [s] | file [MiB] | save [ms] | load [ms] "
+        "| predict 1000 rows [ms] | ONNX [ms] | report [ms] |"
     )
     print("|---|---|---|---|---|---|---|---|")
     rng = np.random.default_rng(0)

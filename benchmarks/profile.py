@@ -1,6 +1,7 @@
-"""Where the time of a default fit goes: ``python -m benchmarks.profile [--sizes 400,1000,3000] [--top N] [--json FILE]``.
+"""Where the time of a default fit goes.
 
-Time is that of each function itself, summed by the part of the library (or the routine below it) that the function belongs to.
+``python -m benchmarks.profile [--sizes 400,1000,3000] [--top N] [--json FILE]``. Time is that of each function itself,
+summed by the part of the library (or the routine below it) that the function belongs to.
 """
 
 from __future__ import annotations

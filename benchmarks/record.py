@@ -1,7 +1,7 @@
 """Results of benchmarks as JSON: what was measured, on what machine, row by row.
 
-A row has a name and numbers. Two of them are watched by ``make bench-check``: ``ratio`` (our time over another's in the same run; small is
-good) and ``nll`` (mean negative log-likelihood on test data).
+A row has a name and numbers. Two of them are watched by ``make bench-check``: ``ratio`` (our time over another's in
+the same run; small is good) and ``nll`` (mean negative log-likelihood on test data).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ Row = dict[str, Any]
 
 #: The machine whose fit is the numerator of ratios.
 OURS = "BayesianSVC()"
-#: The same machine from one start, as scikit-learn's and GPy's Gaussian processes climb; no peer, but what they are to be compared with.
+#: The same estimator from one start, as scikit-learn's and GPy's Gaussian processes search: no peer, but what they are
+#: to be compared with.
 ONE_START = "BayesianSVC(n_starts=1)"
 
 

@@ -1,4 +1,4 @@
-"""Relevance vector machines: Tipping's figures, banana, and time against fastrvm at equal or better marginal likelihood.
+"""Relevance vector machines: Tipping's figures, banana, and time against fastrvm at no lower marginal likelihood.
 
 ``python -m benchmarks.rvm [ripley] [sinc] [banana] [speed]``
 """
@@ -22,7 +22,7 @@ from benchmarks._common import load, table
 
 
 def ripley(draws: int = 10) -> None:
-    """Tipping2001 section 3.2: 100 of Ripley's 250 points, width 0.5: 9.3 % and 4 vectors; then all 250 with the width learnt."""
+    """Tipping2001 section 3.2: 100 of Ripley's 250 points, width 0.5: 9.3 %, 4 vectors; then all 250, width learnt."""
     data = load("rsy")
     X, y, train, test = (data[k] for k in ("X", "y", "train", "test"))
     rows = []

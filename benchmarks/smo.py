@@ -111,8 +111,8 @@ def memory() -> None:
     wall, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
     print(
-        f"n = 50000, d = 20, cache 500 MB: {result.status.name}, {np.count_nonzero(result.alpha)} SVs, {result.n_iter} steps, "
-        f"{wall:.0f} s ({cpu:.0f} s of processor, {1e6 * cpu / result.n_iter:.0f} us per step), "
+        f"n = 50000, d = 20, cache 500 MB: {result.status.name}, {np.count_nonzero(result.alpha)} SVs, "
+        f"{result.n_iter} steps, {wall:.0f} s ({cpu:.0f} s of processor, {1e6 * cpu / result.n_iter:.0f} us per step), "
         f"peak {peak:.0f} MB (limit 900)"
     )
 

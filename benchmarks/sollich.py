@@ -19,7 +19,7 @@ from benchmarks._common import table
 
 
 def coordinate_descent(K, y, C, sweeps=20000, tol=1e-13):
-    """Return the hinge machine by exact minimisation in one coefficient at a time: slow, plain, and independent of the library."""
+    """Return the hinge machine by exact minimisation in one coefficient at a time, independent of the library."""
     t, f = np.zeros(y.size), np.zeros(y.size)
     for _ in range(sweeps):
         largest = 0.0
@@ -182,7 +182,8 @@ def large():
     wall, cpu = time.perf_counter() - began, time.process_time() - cpu
     print(f"n = 1000: {wall:.1f} s ({cpu:.1f} s of processor time), {machine.n_iter_} evaluations (limit 120 s)")
     print(
-        f"C = {machine.C_:.3g}, {machine.kernel_!r}, ln P(D) = {machine.log_evidence_:.2f} +- {machine.log_evidence_error_:.2f}"
+        f"C = {machine.C_:.3g}, {machine.kernel_!r}, "
+        f"ln P(D) = {machine.log_evidence_:.2f} +- {machine.log_evidence_error_:.2f}"
     )
     print(*machine.remarks_, sep="\n")
 

@@ -72,7 +72,7 @@ def ida(partitions: int, likelihoods: list[str]) -> None:
 
 
 def simulated(draws: int = 5) -> None:
-    """Chu2003 section 5.2: 1000 training and 20002 test points of two Gaussians, against the optimal Bayes classifier."""
+    """Chu2003 section 5.2: 1000 training and 20002 test points of two Gaussians, against the Bayes classifier."""
     rows = []
     for seed in range(draws):
         rng = np.random.default_rng(seed)

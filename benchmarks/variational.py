@@ -1,6 +1,7 @@
 """VariationalSVC: Table 1 of Seeger1999, the bound, the inner loop, gradients, and three approximations side by side.
 
-``python -m benchmarks.variational [table1] [bound] [inner] [gradient] [approximations] [--draws N] [--sets a,b] [--flat]``
+``python -m benchmarks.variational [table1] [bound] [inner] [gradient] [approximations] [--draws N] [--sets a,b]
+[--flat]``
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ TABLE1 = {"pima": 69, "crabs": 6, "wdbc": 13, "twonorm": 280, "ringnorm": 160, "
 def table1(draws: int = 10, sets: str = ",".join(TABLE1), *, flat: bool = False) -> None:
     """Test errors of both losses and both ways to predict, ARD kernel; the limit is for the mean over the draws.
 
-    "off" counts inputs with less than a hundredth of the largest relevance; ``flat`` leaves out the hyperprior of the relevances.
+    "off" counts inputs with less than a hundredth of the largest relevance; ``flat`` leaves out the hyperprior of the
+    relevances.
     """
     header = ["set", "loss", "draws", "errors mean", "errors mode", "limit", "met", "SVs", "off", "s/fit"]
     rows = []
@@ -115,7 +117,8 @@ def inner() -> None:
             rows.append([name, variance, *_inner_row(kernel, X, y)])
     header = ["set", "variance", "cold", "warm", "cold svc", "warm svc", "time/Laplace", "svc/Laplace"]
     print(
-        "n = 400; warm: after a change of every log hyperparameter by 0.1; times: process time of a warm evaluation with gradient"
+        "n = 400; warm: after a change of every log hyperparameter by 0.1; "
+        "times: process time of a warm evaluation with gradient"
     )
     print(table(header, rows))
 

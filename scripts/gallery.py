@@ -1,4 +1,4 @@
-"""Runs every example for the gallery: ``python scripts/gallery.py FOLDER`` leaves its pictures and what it prints there.
+"""Runs every example for the gallery: ``python scripts/gallery.py FOLDER`` leaves pictures and output there.
 
 An example that was run before, and has not changed since, is not run again.
 """

@@ -64,7 +64,10 @@ def test_submodules_are_attributes():
 def test_importing_loads_no_optional_dependency(module):
     """Beyond what scikit-learn loads by itself (it imports pandas where that is installed)."""
     heavy = {"matplotlib", "tqdm", "pandas", "hypothesis", "pytest", "mpmath", "dask"}
-    code = f"import sys, sklearn.utils; own = set(sys.modules); import {module}; print(*({heavy!r} & (set(sys.modules) - own)))"
+    code = (
+        f"import sys, sklearn.utils; own = set(sys.modules); import {module}; "
+        f"print(*({heavy!r} & (set(sys.modules) - own)))"
+    )
     result = run(code)
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == []

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 class IncompatibleError(TypeError):
-    """A solver or an inference method was given a likelihood that it cannot treat; the message names what is missing."""
+    """A solver or inference method was given a likelihood that it cannot treat; the message names what is missing."""
 
 
 class NotPositiveDefiniteError(LinAlgError):

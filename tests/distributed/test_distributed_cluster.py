@@ -41,7 +41,7 @@ def local():
     return svc().fit(X, LABELS)
 
 
-# -- sources ------------------------------------------------------------------------------------------------------------
+# -- sources -----------------------------------------------------------------------------------------------------------
 def test_arrays_in_memory(client, local):
     machine = svc(client=client).fit(X, LABELS)
     assert machine.log_evidence_ == pytest.approx(local.log_evidence_, abs=1e-9)
@@ -109,7 +109,7 @@ def test_pickles_need_no_cluster(client):
     np.testing.assert_allclose(again.predict_proba(X), machine.predict_proba(X), atol=1e-12)
 
 
-# -- progress -----------------------------------------------------------------------------------------------------------
+# -- progress ----------------------------------------------------------------------------------------------------------
 def test_every_evaluation_is_reported(client, caplog):
     before = len(client.get_events("bayesvm"))
     with caplog.at_level("INFO", logger="bayesvm.distributed"):
@@ -120,7 +120,7 @@ def test_every_evaluation_is_reported(client, caplog):
     assert any("|gradient|" in record.message and "4 blocks" in record.message for record in caplog.records)
 
 
-# -- faults -------------------------------------------------------------------------------------------------------------
+# -- faults ------------------------------------------------------------------------------------------------------------
 INTERRUPTED = """
 import os
 import numpy as np
@@ -171,7 +171,7 @@ def test_a_killed_client_resumes_from_its_checkpoint(client, tmp_path):
         DistributedSVC(**options).fit(X, LABELS, resume=script)
 
 
-# -- independent work ---------------------------------------------------------------------------------------------------
+# -- independent work --------------------------------------------------------------------------------------------------
 def test_plain_estimators_inside_joblibs_dask_backend(client):
     import joblib
     from sklearn.model_selection import cross_val_score

@@ -34,7 +34,7 @@ def svr(**options):
     return DistributedSVR(**{**QUICK, "block_size": 30, "likelihood": "huber", **options})
 
 
-# -- one block ----------------------------------------------------------------------------------------------------------
+# -- one block ---------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("options", [{}, {"ard": True}, {"class_weight": "balanced"}], ids=["plain", "ard", "balanced"])
 def test_one_block_is_the_plain_classifier(options):
     ours = DistributedSVC(n_starts=2, **options).fit(X, LABELS)
@@ -67,7 +67,7 @@ def test_one_block_with_several_classes_and_outputs():
         np.testing.assert_allclose(ours.predict(X), plain.predict(X), atol=1e-7)
 
 
-# -- many blocks --------------------------------------------------------------------------------------------------------
+# -- many blocks -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("make", [svc, svr])
 def test_the_gradient_of_the_summed_evidence(make):
     machine = make(ard=True, max_evaluations=6, likelihood="raised-cosine" if make is svc else "huber")
@@ -202,7 +202,7 @@ def test_bad_arguments(options, message):
         svc(**options).fit(X, LABELS)
 
 
-# -- saved models -------------------------------------------------------------------------------------------------------
+# -- saved models ------------------------------------------------------------------------------------------------------
 def test_saved_committees_predict_member_by_member(tmp_path):
     machine = svc().fit(X, LABELS)
     expected = machine.predict_proba(X)
@@ -236,7 +236,7 @@ def test_nothing_of_dask_is_imported_without_need(tmp_path):
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
 
 
-# -- scikit-learn -------------------------------------------------------------------------------------------------------
+# -- scikit-learn ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("cls", [DistributedSVC, DistributedSVR])
 def test_scikit_learn_takes_them(cls):
     from sklearn.utils.estimator_checks import check_estimator

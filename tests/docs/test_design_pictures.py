@@ -1,4 +1,4 @@
-"""The pictures of docs/design.md show what is called: every line is found in a trace, under the line that it hangs on."""
+"""The pictures of docs/design.md show what is called: every line is found in a trace, under its parent line."""
 
 from __future__ import annotations
 

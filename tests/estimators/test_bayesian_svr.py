@@ -254,7 +254,7 @@ def test_an_output_is_standardised_alike_whatever_its_companions(weights):
 
 
 def test_rounding_of_the_targets_does_not_decide():
-    """Little noise, few rows in the zones: the evidence is rough, and starts on it end where the last digit sends them."""
+    """Little noise, few rows in the zones: the evidence is rough, and where its starts end hangs on the last digit."""
     X, Y, _ = make_robot_arm(80, random_state=0)
     y = Y[:, 1]
     rounded = y * (1.0 + 1e-15 * np.random.default_rng(2).standard_normal(80))

@@ -47,7 +47,7 @@ def test_scikit_learn_contract_with_expectation_propagation(estimator, check):
     check(estimator)
 
 
-# -- classifiers ------------------------------------------------------------------------------------------------------------
+# -- classifiers -------------------------------------------------------------------------------------------------------
 def test_posterior_by_expectation_propagation_at_the_hyperparameters_of_laplace(moons):
     X, y = moons
     paper = BayesianSVC(**FAST, posterior="laplace", calibrate=None).fit(X, y)
@@ -126,7 +126,7 @@ def test_bad_arguments(moons, arguments, message):
         BayesianSVC(**arguments).fit(*moons)
 
 
-# -- the two numbers ----------------------------------------------------------------------------------------------------------
+# -- the two numbers ---------------------------------------------------------------------------------------------------
 def test_calibration_finds_timid_probabilities():
     rng = np.random.default_rng(0)
     odds = 3.0 * rng.normal(size=2000)
@@ -158,7 +158,7 @@ def test_scale_calibration_finds_narrow_intervals():
     assert found.scale == pytest.approx(2.0, abs=0.1)
 
 
-# -- Gaussian processes -------------------------------------------------------------------------------------------------------
+# -- Gaussian processes ------------------------------------------------------------------------------------------------
 def test_regressor_agrees_with_scikit_learn(noisy_sine):
     X, y = noisy_sine
     kernel = (Gaussian(1.3, 0.8) + Constant(0.5)).fix()

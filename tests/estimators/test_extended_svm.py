@@ -33,9 +33,9 @@ def dual_value(K, a, linear, quadratic=0.0):
     return 0.5 * a @ K @ a + linear @ a + quadratic
 
 
-# -- against scikit-learn ------------------------------------------------------------------------------------------------
-# C stays below 10: scikit-learn keeps kernel values in single precision, which moves its decision values by more than 1e-5
-# at larger C, at any tolerance.
+# -- against scikit-learn ----------------------------------------------------------------------------------------------
+# C stays below 10: scikit-learn keeps kernel values in single precision, which moves its decision values by more than
+# 1e-5 at larger C, at any tolerance.
 @pytest.mark.parametrize("seed", range(20))
 def test_same_optimum_as_scikit_learn_svc(seed):
     X, z, w, rng = sample(seed)
@@ -82,7 +82,7 @@ def test_default_kernel_is_that_of_scikit_learn():
     assert np.array_equal(ours.predict(X), theirs.predict(X))
 
 
-# -- losses --------------------------------------------------------------------------------------------------------------
+# -- losses ------------------------------------------------------------------------------------------------------------
 def primal(machine, X, loss):
     a = machine.dual_coef_[0]
     K = machine.kernel_.gram(machine.support_vectors_)
@@ -163,7 +163,7 @@ def test_hard_margin_of_data_that_cannot_be_separated_says_so():
     assert not machine.converged_
 
 
-# -- weights, classes, kernels -------------------------------------------------------------------------------------------
+# -- weights, classes, kernels -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("machine", [ExtendedSVC(C=2.0), TrigonometricSVC(), ExtendedSVC(loss="l2")])
 def test_weights_are_repetitions(machine):
     X, z, _, rng = sample(4, n=60)
@@ -216,7 +216,7 @@ def test_kernels_sparse_inputs_and_precomputed_matrices(kernel):
         assert np.allclose(sparse.decision_function(sp.csr_array(X)), plain.decision_function(X), atol=1e-6)
 
 
-# -- as estimators -------------------------------------------------------------------------------------------------------
+# -- as estimators -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "machine", [ExtendedSVC(), ExtendedSVC(loss="l2", multi_class="ovo"), TrigonometricSVC(), ExtendedSVR()]
 )

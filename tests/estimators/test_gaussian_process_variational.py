@@ -1,4 +1,4 @@
-"""``inference="variational"`` of the Gaussian process machines: the bound, what they share with VariationalSVC, leave-one-out."""
+"""``inference="variational"`` of Gaussian processes: the bound, VariationalSVC as a special case, leave-one-out."""
 
 import numpy as np
 import pytest

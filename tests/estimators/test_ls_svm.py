@@ -44,7 +44,7 @@ def test_check_estimator_with_options(options):
     check_estimator(BayesianLSSVC(**options), on_skip=None)
 
 
-# -- probabilities -------------------------------------------------------------------------------------------------------
+# -- probabilities -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("options", [{}, {"softmax": True}, {"decision": "latent"}, {"fit_intercept": False}], ids=str)
 def test_probabilities(options):
     machine = BayesianLSSVC(random_state=0, **options).fit(X, Y)
@@ -99,7 +99,7 @@ def test_costs_move_the_decision(fitted):
     np.testing.assert_array_equal(np.argmax(many.decision_function(IRIS[0]), axis=1), many.predict(IRIS[0]))
 
 
-# -- classes and weights -------------------------------------------------------------------------------------------------
+# -- classes and weights -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("multi_class", ["shared", "ovr"])
 def test_several_classes(multi_class):
     machine = BayesianLSSVC(multi_class=multi_class, random_state=0).fit(*IRIS)
@@ -132,7 +132,7 @@ def test_weights_are_repetitions():
     assert np.isfinite(balanced.log_evidence_)
 
 
-# -- levels --------------------------------------------------------------------------------------------------------------
+# -- levels ------------------------------------------------------------------------------------------------------------
 def test_fit_reports_all_three_levels(fitted):
     assert fitted.converged_
     assert fitted.gamma_ == pytest.approx(fitted.zeta_ / fitted.mu_)
@@ -211,7 +211,7 @@ def test_singular_gram_through_the_estimators():
     assert np.allclose(constant.predict_proba(np.ones((1, 2))), 0.5)
 
 
-# -- large data ----------------------------------------------------------------------------------------------------------
+# -- large data --------------------------------------------------------------------------------------------------------
 def test_components_and_landmarks_approach_the_complete_machine(fitted):
     reference = fitted.predict_proba(X_NEW)
     kernel = fitted.kernel_.kernel
@@ -264,7 +264,7 @@ def test_pruning(prune, fitted):
     assert machine.score(X, Y) > 0.9
 
 
-# -- regression ----------------------------------------------------------------------------------------------------------
+# -- regression --------------------------------------------------------------------------------------------------------
 def test_regressor_error_bars_and_intervals():
     x, t = sinc(150)
     machine = BayesianLSSVR().fit(x, t)
@@ -309,7 +309,7 @@ def test_robust_reweighting_takes_outliers_out():
     assert weighted.score(X, Y) > 0.9
 
 
-# -- Fisher --------------------------------------------------------------------------------------------------------------
+# -- Fisher ------------------------------------------------------------------------------------------------------------
 def test_fisher_projection_is_the_latent_function_up_to_scale(fitted):
     fisher = KernelFisherDiscriminant(fitted.kernel_.kernel, gamma=float(fitted.gamma_[0])).fit(X, Y)
     z, f = fisher.transform(X_NEW)[:, 0], fitted.predict_latent(X_NEW, return_std=False)
@@ -334,7 +334,7 @@ def test_fisher_with_several_classes():
             KernelFisherDiscriminant(**bad).fit(*IRIS)
 
 
-# -- input ---------------------------------------------------------------------------------------------------------------
+# -- input -------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -1,4 +1,4 @@
-"""What holds for every public estimator: scikit-learn's checks, bad input, fits as transactions, one form of attributes."""
+"""What holds for every public estimator: scikit-learn's checks, bad input, fits as transactions, attributes."""
 
 import inspect
 import pickle
@@ -32,7 +32,7 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-# -- constructors ---------------------------------------------------------------------------------------------------------
+# -- constructors ------------------------------------------------------------------------------------------------------
 @every
 def test_the_kernel_is_the_first_argument_and_all_others_have_names(name):
     parameters = list(inspect.signature(getattr(bayesvm, name)).parameters.values())
@@ -44,7 +44,7 @@ def test_the_kernel_is_the_first_argument_and_all_others_have_names(name):
     assert not ({"tol", "max_iter"} & set(names) and {"evidence_tol", "max_evaluations", "max_cycles"} & set(names))
 
 
-# -- bad input ------------------------------------------------------------------------------------------------------------
+# -- bad input ---------------------------------------------------------------------------------------------------------
 def spoilt(X, value):
     changed = X.copy()
     changed[3, 1] = value
@@ -85,7 +85,7 @@ def test_targets_without_meaning_are_refused(name):
         estimator.fit(X, wrong)
 
 
-# -- fits are transactions ------------------------------------------------------------------------------------------------
+# -- fits are transactions ---------------------------------------------------------------------------------------------
 def answers(estimator, X):
     return pickle.dumps([np.asarray(estimator.predict(X)), sorted(vars(estimator))])
 
@@ -121,7 +121,7 @@ def test_a_fit_that_breaks_off_leaves_the_estimator_as_it_was(name, monkeypatch)
     assert answers(estimator, X) == before
 
 
-# -- attributes -----------------------------------------------------------------------------------------------------------
+# -- attributes --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", SELF_TUNING)
 def test_attributes_have_one_form_whatever_the_number_of_outputs(name):
     estimator = quick(name)
@@ -159,7 +159,7 @@ def test_one_kernel_is_an_attribute_and_several_are_named(name):
     assert estimator.likelihood_ is estimator.likelihoods_[0]
 
 
-# -- metadata routing -----------------------------------------------------------------------------------------------------
+# -- metadata routing --------------------------------------------------------------------------------------------------
 def test_weights_and_class_priors_are_routed_through_a_pipeline():
     from sklearn import config_context
     from sklearn.pipeline import make_pipeline

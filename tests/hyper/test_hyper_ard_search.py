@@ -97,7 +97,7 @@ def test_an_interrupt_keeps_the_best_so_far():
     assert after.value >= before.value
 
 
-# -- switching on -------------------------------------------------------------------------------------------------------
+# -- switching on ------------------------------------------------------------------------------------------------------
 def test_a_feature_whose_gradient_has_vanished_is_switched_on():
     objective = machine(lib.Logistic(), n=120)
     off = maximum_at(objective, [1e-12, 0.3, 1e-12, 1e-12, 1e-12])

@@ -1,4 +1,4 @@
-"""One climb: known functions, bounds, jumps, points that cannot be computed."""
+"""One BFGS ascent: known functions, bounds, jumps, points that cannot be computed."""
 
 import numpy as np
 import pytest
@@ -24,18 +24,18 @@ class Recorder:
         return point
 
 
-def climb(function, start, bounds=None, tol=1e-6, limit=400):
-    """Climb until the end; return the last state and the recorder."""
+def ascend(function, start, bounds=None, tol=1e-6, limit=400):
+    """Search until the end; return the last state and the recorder."""
     start = np.asarray(start, dtype=float)
     bounds = np.tile([-WIDE, WIDE], (start.size, 1)) if bounds is None else np.asarray(bounds, dtype=float)
     evaluate = Recorder(function)
     state = begin(evaluate, start, bounds)
-    heights = [state.point.value]
+    values = [state.point.value]
     while state.status is SearchStatus.RUNNING and len(evaluate.points) < limit:
         state = advance(evaluate, state, bounds, tol)
-        heights.append(state.point.value)
+        values.append(state.point.value)
     assert state.evaluations == len(evaluate.points)
-    assert np.all(np.diff(heights) >= 0.0)  # never down
+    assert np.all(np.diff(values) >= 0.0)  # never decreasing
     for point in evaluate.points:
         assert np.all((point.theta >= bounds[:, 0]) & (point.theta <= bounds[:, 1]))
     assert state.point.value >= max(p.value for p in evaluate.points) - tol  # the best point seen, up to the tolerance
@@ -54,7 +54,7 @@ def rosenbrock(x):
 
 # -- smooth functions -------------------------------------------------------------------------------------------------
 def test_quadratic():
-    state, evaluate = climb(quadratic([1.0, -2.0, 0.5], np.diag([1.0, 10.0, 0.3])), [0.0, 0.0, 0.0])
+    state, evaluate = ascend(quadratic([1.0, -2.0, 0.5], np.diag([1.0, 10.0, 0.3])), [0.0, 0.0, 0.0])
     assert state.status is SearchStatus.CONVERGED
     np.testing.assert_allclose(state.point.theta, [1.0, -2.0, 0.5], atol=5e-3)
     assert len(evaluate.points) < 40
@@ -70,7 +70,7 @@ def test_random_quadratics_within_bounds(seed, d, log_condition, size):
     hessian = 10.0**size * (Q * 10.0 ** rng.uniform(-log_condition, 0.0, size=d)) @ Q.T
     centre, bounds = rng.normal(size=d), np.sort(rng.normal(scale=1.5, size=(d, 2)), axis=1)
     function = quadratic(centre, hessian)
-    state, evaluate = climb(function, rng.normal(size=d), bounds, tol=1e-8)
+    state, evaluate = ascend(function, rng.normal(size=d), bounds, tol=1e-8)
     assert state.status in (SearchStatus.CONVERGED, SearchStatus.STALLED)
     # the optimality conditions, in nats: no step of a unit along a coordinate gains much
     x, g = state.point.theta, state.point.gradient
@@ -81,7 +81,9 @@ def test_random_quadratics_within_bounds(seed, d, log_condition, size):
 
 
 def test_optimum_at_a_bound():
-    state, _ = climb(quadratic([5.0, 0.3], [[1.0, 0.5], [0.5, 1.0]]), [0.0, 0.0], [[-1.0, 1.0], [-1.0, 3.0]], tol=1e-10)
+    state, _ = ascend(
+        quadratic([5.0, 0.3], [[1.0, 0.5], [0.5, 1.0]]), [0.0, 0.0], [[-1.0, 1.0], [-1.0, 3.0]], tol=1e-10
+    )
     assert state.status is SearchStatus.CONVERGED
     assert state.point.theta[0] == 1.0
     np.testing.assert_allclose(state.point.theta[1], 0.3 + 0.5 * 4.0, atol=1e-4)
@@ -94,7 +96,7 @@ def test_a_start_outside_the_bounds_is_moved_inside():
 
 
 def test_curved_valley():
-    state, evaluate = climb(rosenbrock, [-1.2, 1.0], tol=1e-8)
+    state, evaluate = ascend(rosenbrock, [-1.2, 1.0], tol=1e-8)
     assert state.status is SearchStatus.CONVERGED
     np.testing.assert_allclose(state.point.theta, [1.0, 1.0], atol=1e-3)
     assert len(evaluate.points) < 150
@@ -109,12 +111,12 @@ def test_a_long_flat_direction_is_tried():
             -100.0 * x[1],
         ]
 
-    state, _ = climb(function, [0.0, 1.0], tol=1e-3)
+    state, _ = ascend(function, [0.0, 1.0], tol=1e-3)
     assert state.point.value > 1.6
 
 
 def test_huge_gradients_take_bounded_steps():
-    state, evaluate = climb(quadratic([3.0], [[1e8]]), [0.0], tol=1e-6)
+    state, evaluate = ascend(quadratic([3.0], [[1e8]]), [0.0], tol=1e-6)
     assert state.status is SearchStatus.CONVERGED
     steps = np.abs(np.diff([p.theta[0] for p in evaluate.points]))
     assert steps.max() < 30.0
@@ -128,14 +130,14 @@ def test_nothing_to_learn():
 
 
 def test_a_start_at_the_optimum_costs_one_evaluation():
-    state, evaluate = climb(quadratic([0.0, 0.0], np.eye(2)), [0.0, 0.0])
+    state, evaluate = ascend(quadratic([0.0, 0.0], np.eye(2)), [0.0, 0.0])
     assert state.status is SearchStatus.CONVERGED
     assert len(evaluate.points) == 1
 
 
 def test_a_step_too_far_tells_where_the_optimum_is():
-    """One overshoot of a parabola gives its curvature and its vertex: the next trial is the optimum, not half of the way."""
-    state, evaluate = climb(quadratic([0.15], [[100.0]]), [0.0])
+    """One overshoot of a parabola gives its curvature and its vertex: the next trial is the optimum, not half way."""
+    state, evaluate = ascend(quadratic([0.15], [[100.0]]), [0.0])
     assert state.status is SearchStatus.CONVERGED
     np.testing.assert_allclose([p.theta[0] for p in evaluate.points], [0.0, 1.0, 0.15], atol=1e-6)
 
@@ -153,7 +155,8 @@ def test_a_known_curvature_leads_to_the_optimum_at_once():
     [
         # the step (1, -1) crosses the first bound uphill: it goes there, and the second moves by its own H_22 g_2
         ([[1.0, -0.5], [-0.5, 2.0]], [1.0, -1.0], [[-2.0, 0.4], [-2.0, 2.0]], [0.4, -2.5 / 1.75]),
-        # the step (0.3, 0.03) crosses the second bound, against the gradient: that coordinate stays, the first moves by H_11 g_1
+        # the step (0.3, 0.03) crosses the second bound, against the gradient: that coordinate stays, and the first
+        # moves by H_11 g_1
         ([[1.0, -1.5], [-1.5, 3.0]], [0.3, 0.03], [[-2.0, 2.0], [-2.0, 0.01]], [3.0 * 0.255 / 0.75, 0.0]),
     ],
 )
@@ -164,18 +167,18 @@ def test_a_step_across_a_bound(hessian, centre, bounds, aim):
 
 
 def test_coordinates_held_by_a_bound_do_not_spoil_the_curvature_of_the_others():
-    """With their share of the gradient's change this climb went to and fro for ever."""
+    """With their share of the gradient's change the search did not end."""
     rng = np.random.default_rng(3383)
     Q, _ = np.linalg.qr(rng.normal(size=(4, 4)))
     hessian = 10.0**2.04296875 * (Q * 10.0 ** rng.uniform(-0.6484375, 0.0, size=4)) @ Q.T
     centre, bounds = rng.normal(size=4), np.sort(rng.normal(scale=1.5, size=(4, 2)), axis=1)
-    state, evaluate = climb(quadratic(centre, hessian), rng.normal(size=4), bounds, tol=1e-8)
+    state, evaluate = ascend(quadratic(centre, hessian), rng.normal(size=4), bounds, tol=1e-8)
     assert state.status.ok
     assert len(evaluate.points) < 30
 
 
 def test_rounding_does_not_change_the_steps():
-    """A rugged function and the same with noise in the thirteenth digit are climbed by the same steps."""
+    """A rugged function and the same with noise in the thirteenth digit are maximised by the same steps."""
     paths = []
     for noise in (0.0, 1e-13):
         rng = np.random.default_rng(0)
@@ -185,7 +188,7 @@ def test_rounding_does_not_change_the_steps():
             gradient = -x - 2.1 * np.sin(7.0 * x)
             return value * (1.0 + noise * rng.normal()), gradient * (1.0 + noise * rng.normal(size=x.size))
 
-        _, evaluate = climb(function, [2.0, -1.3, 0.7])
+        _, evaluate = ascend(function, [2.0, -1.3, 0.7])
         paths.append([p.theta for p in evaluate.points])
     np.testing.assert_array_equal(*paths)
     assert len(paths[0]) > 5
@@ -195,15 +198,15 @@ def test_rounding_does_not_change_the_steps():
 @pytest.mark.parametrize("height", [0.01, 0.1, 0.5, 3.0])
 @pytest.mark.parametrize("width", [0.05, 0.3, 1.0])
 @pytest.mark.parametrize("start", [-4.0, 2.7])
-def test_sawtooth(height, width, start):
-    """Teeth whose gradient points away from the trend: the climb must end, keep the best, and say how."""
+def test_regular_jumps(height, width, start):
+    """Jumps between which the gradient points away from the trend: the search ends, keeps the best, says how."""
 
     def function(x):
         phase = x / width - np.floor(x / width)
         trend = -0.5 * (x @ x)
         return trend + height * np.sum(phase), -x + height / width
 
-    state, evaluate = climb(function, [start, -1.0], tol=1e-2)
+    state, evaluate = ascend(function, [start, -1.0], tol=1e-2)
     assert state.status in (SearchStatus.CONVERGED, SearchStatus.STALLED)
     assert len(evaluate.points) < 300
     best = max(p.value for p in evaluate.points)
@@ -224,14 +227,14 @@ def test_random_jumps_always_end(seed, d, height, count):
         value, gradient = smooth(x)
         return value + sizes @ (normals @ x > offsets), gradient
 
-    state, evaluate = climb(function, 2.0 * rng.normal(size=d), tol=1e-3)
+    state, evaluate = ascend(function, 2.0 * rng.normal(size=d), tol=1e-3)
     assert state.status in (SearchStatus.CONVERGED, SearchStatus.STALLED)
     assert len(evaluate.points) < 300
     assert state.point.value == max(p.value for p in evaluate.points)
 
 
 def test_a_wrong_gradient_ends_as_stalled():
-    state, evaluate = climb(lambda x: (-x @ x, 2.0 * x), [1.0, 1.0], tol=1e-3)
+    state, evaluate = ascend(lambda x: (-x @ x, 2.0 * x), [1.0, 1.0], tol=1e-3)
     assert state.status is SearchStatus.STALLED
     np.testing.assert_array_equal(state.point.theta, [1.0, 1.0])
     assert len(evaluate.points) < 20
@@ -239,16 +242,16 @@ def test_a_wrong_gradient_ends_as_stalled():
 
 # -- points that cannot be computed -----------------------------------------------------------------------------------
 def test_a_start_that_cannot_be_computed():
-    state, evaluate = climb(lambda x: (-np.inf, 0.0 * x), [1.0])
+    state, evaluate = ascend(lambda x: (-np.inf, 0.0 * x), [1.0])
     assert state.status is SearchStatus.FAILED
     assert len(evaluate.points) == 1
 
 
-def test_a_forbidden_region_is_turned_back_from():
+def test_steps_into_a_forbidden_region_are_rejected():
     def function(x):
         return (x[0], np.ones(1)) if x[0] < 0.7 else (-np.inf, np.zeros(1))
 
-    state, evaluate = climb(function, [0.0], tol=1e-3)
+    state, evaluate = ascend(function, [0.0], tol=1e-3)
     assert state.status is SearchStatus.STALLED
     assert 0.6 < state.point.value < 0.7
     assert len(evaluate.points) < 80

@@ -127,11 +127,11 @@ def test_limit_of_evaluations(limit):
 
 
 def test_a_solver_that_did_not_converge_is_no_obstacle():
-    class Tired(Known):
+    class Stalled(Known):
         def evaluate(self, theta, warm_start=None):
             return dataclasses.replace(super().evaluate(theta), evidence=Inner(Status.STALLED))
 
-    assert Maximizer().maximize(Tired(hill, 1), [np.ones(1)]).status is SearchStatus.CONVERGED
+    assert Maximizer().maximize(Stalled(hill, 1), [np.ones(1)]).status is SearchStatus.CONVERGED
 
 
 # -- jumps ------------------------------------------------------------------------------------------------------------
@@ -139,12 +139,14 @@ def test_a_solver_that_did_not_converge_is_no_obstacle():
 def test_the_best_point_seen_is_returned_across_jumps(height):
     seen = []
 
-    def teeth(theta):
+    def with_jumps(theta):
         phase = theta / 0.3 - np.floor(theta / 0.3)
         seen.append(float(-0.5 * theta @ theta + height * phase.sum()))
         return seen[-1], -theta + height / 0.3
 
-    found = Maximizer().maximize(Known(teeth, 2), [np.array([3.0, 1.0]), np.array([-3.1, 0.2]), np.array([0.1, 9.0])])
+    found = Maximizer().maximize(
+        Known(with_jumps, 2), [np.array([3.0, 1.0]), np.array([-3.1, 0.2]), np.array([0.1, 9.0])]
+    )
     assert found.value == max(seen)
     assert found.status.ok
     assert len(seen) < 400
@@ -156,8 +158,8 @@ def rosenbrock(x):
     return -(a**2 + 100.0 * b**2), np.array([2.0 * a + 400.0 * b * x[0], -200.0 * b])
 
 
-def test_a_hopeless_start_is_abandoned():
-    """Its hill is a hundred nats lower, and its climb long."""
+def test_a_start_far_below_the_best_is_abandoned():
+    """Its optimum is a hundred nats lower, and its search long."""
 
     def far_apart(theta):
         if theta[0] < 20.0:

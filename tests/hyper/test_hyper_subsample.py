@@ -73,7 +73,7 @@ def test_history_holds_evidences_of_all_rows():
 
 
 def test_the_curvature_of_the_part_serves_all_rows(monkeypatch):
-    """What is handed on is the inverse curvature of all rows, within a third, along the noise: half or twice would not be."""
+    """What is handed on is, along the noise, the inverse curvature of all rows within a third, not half or twice."""
     objective, given = regression(), {}
 
     def spy(maximizer, stage, starts, *, metrics=None):

@@ -1,4 +1,4 @@
-"""Settling on the smooth companion first: what is reported is the evidence itself."""
+"""Maximising the smooth surrogate first: what is reported is the evidence itself."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ from bayesvm.kernels.inputs import Inputs
 STARTS = [np.array(s) for s in ([2.3, 0.3, 4.6], [0.0, 0.0, 0.0], [4.6, 0.3, 4.6])]
 
 
-def machine(likelihood, n=50, seed=0):
+def problem(likelihood, n=50, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     signal = X[:, 0] - 0.5 * X[:, 1] ** 2 + 0.4 * rng.normal(size=n) + 0.3
@@ -28,7 +28,7 @@ def full(objective):
 
 @pytest.mark.parametrize("likelihood", [lib.Trigonometric(), lib.SoftInsensitive()], ids=lambda x: type(x).__name__)
 def test_values_are_those_of_the_objective_itself(likelihood):
-    objective = machine(likelihood)
+    objective = problem(likelihood)
     assert objective.likelihood.smoothed is not objective.likelihood
     found = maximize_evidence(Maximizer(), objective, full(objective))
     np.testing.assert_allclose(objective.evaluate(found.theta).value, found.value, rtol=1e-6)
@@ -40,37 +40,37 @@ def test_values_are_those_of_the_objective_itself(likelihood):
     assert found.value == max(r.value for r in found.history)
 
 
-def test_not_below_the_best_end_of_the_companion():
-    objective = machine(lib.Trigonometric())
+def test_not_below_the_best_end_of_the_surrogate():
+    objective = problem(lib.Trigonometric())
     smooth = dataclasses.replace(objective, likelihood=objective.likelihood.smoothed)
-    settled = Maximizer().maximize(smooth, STARTS)
+    smooth_best = Maximizer().maximize(smooth, STARTS)
     found = maximize_evidence(Maximizer(), objective, STARTS)
-    assert found.value >= objective.evaluate(settled.theta).value
+    assert found.value >= objective.evaluate(smooth_best.theta).value
 
 
-def test_a_smooth_likelihood_is_climbed_directly():
-    objective = machine(lib.Logistic())
+def test_a_smooth_likelihood_is_maximised_directly():
+    objective = problem(lib.Logistic())
     direct = Maximizer().maximize(objective, STARTS)
-    settled = maximize_evidence(Maximizer(), objective, STARTS)
-    assert settled.value == direct.value
-    np.testing.assert_array_equal(settled.theta, direct.theta)
+    found = maximize_evidence(Maximizer(), objective, STARTS)
+    assert found.value == direct.value
+    np.testing.assert_array_equal(found.theta, direct.theta)
 
 
-def test_weights_keep_their_companion():
-    objective = machine(lib.Weighted(lib.Trigonometric(), np.random.default_rng(0).uniform(0.5, 2.0, size=50)))
+def test_weights_keep_their_surrogate():
+    objective = problem(lib.Weighted(lib.Trigonometric(), np.random.default_rng(0).uniform(0.5, 2.0, size=50)))
     found = maximize_evidence(Maximizer(), objective, STARTS)
     np.testing.assert_allclose(objective.evaluate(found.theta).value, found.value, rtol=1e-6)
 
 
 def test_the_evaluations_of_both_stages_are_counted():
     calls = []
-    objective = machine(lib.Trigonometric())
+    objective = problem(lib.Trigonometric())
     found = maximize_evidence(Maximizer(callback=calls.append), objective, STARTS)
     assert sum(r.evaluations for r in found.history) == len(calls)
 
 
 @pytest.mark.parametrize("when", [1, 3, 12])
-def test_an_interrupt_while_settling_keeps_the_best_so_far(when):
+def test_an_interrupt_on_the_surrogate_keeps_the_best_so_far(when):
     ticks = []
 
     def callback(tick):
@@ -78,7 +78,7 @@ def test_an_interrupt_while_settling_keeps_the_best_so_far(when):
         if len(ticks) == when:
             raise KeyboardInterrupt
 
-    objective = machine(lib.Trigonometric())
+    objective = problem(lib.Trigonometric())
     found = maximize_evidence(Maximizer(callback=callback), objective, STARTS)
     assert found.status is SearchStatus.INTERRUPTED
     assert len(ticks) <= when + len(STARTS)  # each end is evaluated once more, with the likelihood itself
@@ -87,17 +87,17 @@ def test_an_interrupt_while_settling_keeps_the_best_so_far(when):
 
 
 def test_an_interrupt_while_refining_is_reported():
-    objective = machine(lib.Trigonometric())
-    settled = []
+    objective = problem(lib.Trigonometric())
+    on_surrogate = []
     smooth = dataclasses.replace(objective, likelihood=objective.likelihood.smoothed)
-    Maximizer(callback=settled.append).maximize(smooth, STARTS)
+    Maximizer(callback=on_surrogate.append).maximize(smooth, STARTS)
     ticks = []
 
     def callback(tick):
         ticks.append(tick)
-        if len(ticks) == len(settled) + 2:
+        if len(ticks) == len(on_surrogate) + 2:
             raise KeyboardInterrupt
 
     found = maximize_evidence(Maximizer(callback=callback), objective, STARTS)
     assert found.status is SearchStatus.INTERRUPTED
-    assert found.value == max(t.value for t in ticks[len(settled) :])
+    assert found.value == max(t.value for t in ticks[len(on_surrogate) :])

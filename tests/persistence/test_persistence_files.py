@@ -57,7 +57,7 @@ def load_bytes(content):
     return load(io.BytesIO(content))
 
 
-# -- damage -------------------------------------------------------------------------------------------------------------
+# -- damage ------------------------------------------------------------------------------------------------------------
 def test_a_truncated_file_is_refused(stored):
     for length in [0, 1, 4, 30, 100, len(stored) // 3, len(stored) // 2, len(stored) - 200, len(stored) - 1]:
         with pytest.raises(ModelFileError, match="model file"):
@@ -187,7 +187,7 @@ def test_members_that_are_not_listed_or_are_compressed_are_refused(stored):
         load_bytes(out.getvalue())
 
 
-# -- writing -------------------------------------------------------------------------------------------------------------
+# -- writing -----------------------------------------------------------------------------------------------------------
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     path = tmp_path / "m.bvm"
     save(BayesianSVC(), path)
@@ -300,7 +300,7 @@ def test_a_pipe_can_be_read(stored):
         assert isinstance(load(pipe), BayesianSVC)
 
 
-# -- the past ------------------------------------------------------------------------------------------------------------
+# -- the past ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_files_of_the_corpus_load_and_predict_as_they_did(path):
     model, info = load(path), read_info(path)

@@ -144,8 +144,8 @@ def shown(page, folder, name, *options):
     """Open a page in the browser; return what it logged and the picture of it."""
     picture = folder / f"{name}.png"
     command = [
-        BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr", "--v=0",
-        f"--user-data-dir={folder / 'profile'}", f"--screenshot={picture}", *options, page.as_uri(),
+        BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
+        "--v=0", f"--user-data-dir={folder / 'profile'}", f"--screenshot={picture}", *options, page.as_uri(),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     pixels = matplotlib.image.imread(picture)[:, :, :3]

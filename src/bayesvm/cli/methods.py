@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bayesvm.cli.exit_codes import UsageError
-from bayesvm.tables.suggestion import did_you_mean
+from bayesvm.lookup import did_you_mean
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from bayesvm.cli.exit_codes import UsageError
 from bayesvm.cli.output import write_output
-from bayesvm.tables.suggestion import did_you_mean
+from bayesvm.lookup import did_you_mean
 
 #: What a formula begins with.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")

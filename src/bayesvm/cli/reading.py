@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesvm.cli.exit_codes import UsageError
-from bayesvm.tables.suggestion import did_you_mean
+from bayesvm.lookup import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

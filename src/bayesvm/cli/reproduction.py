@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bayesvm.cli.console import Reporter
 from bayesvm.cli.exit_codes import UsageError
-from bayesvm.tables.suggestion import did_you_mean
+from bayesvm.lookup import did_you_mean
 
 try:
     from bayesvm.experiments import EXPERIMENTS, Options, Source, find, run

@@ -1,6 +1,6 @@
 r"""One table for several models on the same data.
 
-Evidences can be compared where they are the probability of the same targets: self-tuning machines with a normalised
+Evidences can be compared where they are the probability of the same targets: self-tuning estimators with a normalised
 likelihood, without class weights. Laplace's method and expectation propagation approximate the same number; where the
 two differ by more than one nat per hundred points, Laplace's cannot be trusted, and the row says so.
 """

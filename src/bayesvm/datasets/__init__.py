@@ -1,4 +1,6 @@
-"""Data sets: made by known laws (:mod:`~bayesvm.datasets.classes`, :mod:`~bayesvm.datasets.generators`), or read from files.
+"""Data sets: drawn from known distributions, or read from files.
+
+The former are in :mod:`~bayesvm.datasets.classes` and :mod:`~bayesvm.datasets.generators`.
 
 Generators are seeded, and return the true function or the true class probability beside the data. Loaders read the
 directory that is given to them or named by the environment variable ``BAYESVM_DATA``.

@@ -53,9 +53,10 @@ def make_twonorm(n: int = 400, *, d: int = 20, random_state: Any = None) -> Draw
 
 
 def make_ringnorm(n: int = 400, *, d: int = 20, random_state: Any = None) -> Draw:
-    r"""Return Breiman's ringnorm: :math:`\mathcal N(0, 4 I)` for +1 against :math:`\mathcal N(a 1, I)`, :math:`a = 2/\sqrt d`, for -1.
+    r"""Return Breiman's ringnorm: :math:`\mathcal N(0, 4 I)` for +1 against :math:`\mathcal N(a 1, I)` for -1.
 
-    The Bayes error in 20 dimensions is about 1.2 per cent. Parameters and results as in :func:`make_twonorm`.
+    Here :math:`a = 2/\sqrt d`. The Bayes error in 20 dimensions is about 1.2 per cent. Parameters and results as in
+    :func:`make_twonorm`.
     """
     rng = np.random.default_rng(random_state)
     y = np.where(rng.random(n) < 0.5, 1, -1)
@@ -116,10 +117,10 @@ def _log_segment(X: Matrix, start: Vector, end: Vector) -> Vector:
 
 
 def make_simulated_1d(n: int = 100, *, outlier: bool = False, random_state: Any = None) -> Draw:
-    r"""Return the one-dimensional set of Chu2003 section 5.1: :math:`\mathcal N(-2, 1)` for +1, :math:`\mathcal N(2, 1)` for -1.
+    r"""Return the one-dimensional set of Chu2003 section 5.1.
 
-    Half of the rows are of either class. With ``outlier``, one more row of class -1 at -2. The Bayes error is
-    :math:`\Phi(-2)`.
+    :math:`\mathcal N(-2, 1)` for +1, :math:`\mathcal N(2, 1)` for -1. Half of the rows are of either class. With
+    ``outlier``, one more row of class -1 at -2. The Bayes error is :math:`\Phi(-2)`.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def make_ripley(n: int = 250, *, random_state: Any = None) -> Draw:
 
 
 def make_checkerboard(n: int = 400, *, cells: int = 4, flip: float = 0.0, random_state: Any = None) -> Draw:
-    """Return a checkerboard on the unit square, whose labels are flipped with a given probability, which is the Bayes error.
+    """Return a checkerboard on the unit square; labels are flipped with a given probability, the Bayes error.
 
     Parameters
     ----------

@@ -69,7 +69,8 @@ class DataSet:
         """Return a random partition with ``n_train`` training rows; the others are for testing."""
         if not 0 < n_train < len(self.y):
             raise ValueError(
-                f"data set {self.name!r} of {len(self.y)} rows: expected 1 to {len(self.y) - 1} training rows, found {n_train}"
+                f"data set {self.name!r} of {len(self.y)} rows: "
+                f"expected 1 to {len(self.y) - 1} training rows, found {n_train}"
             )
         order = np.random.default_rng(seed).permutation(len(self.y))
         train, test = order[:n_train], order[n_train:]

@@ -32,7 +32,7 @@ def make_sollich(
 ) -> tuple[Matrix, Vector, Vector]:
     r"""Return data from the model of Sollich1999 (3).
 
-    The model's own recipe, to restart with a new function whenever a point is rejected, is hopeless beyond a few
+    The model's own recipe, to restart with a new function whenever a point is rejected, is too slow beyond a few
     points. Instead the latent function is drawn from the effective prior :math:`P(\theta) \propto Q(\theta)\,
     N^n(\theta)` by elliptical slice sampling on nodes of Q(x); inputs then follow :math:`P(x|\theta) \propto Q(x)\,
     \nu(\theta(x))` (by rejection of single points, which is right once :math:`\theta` is given) and labels
@@ -109,7 +109,7 @@ def _effective_draw(
 def _conditional(
     kernel: Kernel, X: Matrix, nodes: Matrix, coefficients: Vector, factor: Cholesky, rng: np.random.Generator
 ) -> Vector:
-    """Return the function at new rows, given its values at the nodes (row by row: what is left between nodes is small)."""
+    """Return the function at new rows, given its values at the nodes (row by row: the rest between nodes is small)."""
     K_s = kernel.gram(X, nodes)
     V = factor.half_solve(np.asfortranarray(K_s.T))
     var = np.maximum(kernel.diag(X) - np.einsum("ij,ij->j", V, V), 0.0)

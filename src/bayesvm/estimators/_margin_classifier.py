@@ -1,4 +1,4 @@
-"""What the machines with given hyperparameters share: fitting of duals, attributes; the head of the margin classifiers."""
+"""What the machines with given hyperparameters share: fitting of duals, attributes, the margin classifiers' head."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def warn_about_gap(fitted: Any) -> None:
     if not fitted.converged_:
         worst = max((r for r in fitted._model.results if not r.status.ok), key=lambda r: r.gap)
         warnings.warn(
-            f"{type(fitted).__name__} did not converge: {worst.status.value}; the optimality conditions hold to a gap of "
-            f"{worst.gap:.3g} only (tol={fitted._model.accepted_gap:.3g})",
+            f"{type(fitted).__name__} did not converge: {worst.status.value}; the optimality conditions hold to a gap "
+            f"of {worst.gap:.3g} only (tol={fitted._model.accepted_gap:.3g})",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -23,14 +23,14 @@ RULES = {"budget": whole(1, None), "novelty": real(least=0.0, most=1.0), "n_tune
 
 
 class OnlineGP(BaseEstimator):
-    """Base of the online processes: a Gaussian process machine fitted to some rows gives the model, then rows are taken in."""
+    """Base of the online processes: a Gaussian process fitted to some rows gives the model, then rows are added."""
 
     @abstractmethod
     def _prototype_class(self) -> type:
         """Return the batch machine whose hyperparameters are used."""
 
     def _tuned(self, X: Matrix, y: Any) -> Any:
-        """Return the batch machine fitted to rows spread evenly over the first data: scales of the data, and hyperparameters."""
+        """Return the batch estimator fitted to rows spread evenly over the first data, for scales and theta."""
         rows = np.unique(np.linspace(0, len(X) - 1, min(len(X), int(self.n_tune))).round().astype(int))
         rows = self._enough(rows, y)
         return self._prototype_class()(

@@ -300,7 +300,7 @@ class BayesianMLPClassifier(ProbabilisticClassifier, _BayesianMLP):
         return log_proba_of(odds)
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:
-        """Return mean and standard deviation of the outputs before the logistic function, one column per output if several."""
+        """Return mean and standard deviation of the outputs before the logistic function; a column each if several."""
         mean, var = self._latent(X)
         if mean.shape[1] == 1:
             mean, var = mean[:, 0], var[:, 0]

@@ -112,8 +112,8 @@ class BayesianSVC(BayesianClassifier):
     conditioning independent answers on exactly one being "yes": :math:`P_k \propto p_k / (1 - p_k)`.
 
     *Weights* are powers of the likelihood: a row of weight 2 counts as two equal rows. Probabilities then refer to the
-    weighted population. ``class_prior="empirical"`` brings them back to the class frequencies of the unweighted training
-    rows, and an array brings them to any other frequencies :math:`\pi'_k`, by
+    weighted population. ``class_prior="empirical"`` brings them back to the class frequencies of the unweighted
+    training rows, and an array brings them to any other frequencies :math:`\pi'_k`, by
     :math:`P'_k \propto P_k \pi'_k / \pi_k` with :math:`\pi_k` the weighted frequencies of the training data.
 
     ``decision_function`` is the logarithm of the odds of the averaged probability, so its sign (its largest column) is

@@ -48,9 +48,10 @@ class BayesianSVR(BayesianRegressor):
     ard : bool
         One length scale per feature (automatic relevance determination) in every part of the kernel that can have it.
     likelihood : str or likelihood
-        "soft-insensitive" (the thesis'), "smooth-insensitive" (the same shape with a continuous second derivative), "huber"
-        or "gaussian-noise" (neither is sparse), or an object of :mod:`bayesvm.likelihoods`, whose parameters are in the
-        user's units and are the first start. "laplace" and "epsilon-insensitive" need ``inference="ep"``: see Notes.
+        "soft-insensitive" (the thesis'), "smooth-insensitive" (the same shape with a continuous second derivative),
+        "huber" or "gaussian-noise" (neither is sparse), or an object of :mod:`bayesvm.likelihoods`, whose parameters
+        are in the user's units and are the first start. "laplace" and "epsilon-insensitive" need ``inference="ep"``:
+        see Notes.
     solver : {"newton", "smo", "auto"} or Solver
         What finds the mode: semismooth Newton, the native working-set solver, or the one that suits the size of the
         data (the choice is logged). All find the same mode.
@@ -132,8 +133,8 @@ class BayesianSVR(BayesianRegressor):
     The evidence jumps along the hyperparameters, because rows enter and leave the transition zones; it is maximised
     through smooth surrogates (see :mod:`bayesvm.hyper.surrogate`).
 
-    *Losses with kinks* ("laplace", "epsilon-insensitive") have no curvature to expand at the mode: Laplace's method does
-    not apply, but expectation propagation does. The soft insensitive loss with a small beta is as close to the
+    *Losses with kinks* ("laplace", "epsilon-insensitive") have no curvature to expand at the mode: Laplace's method
+    does not apply, but expectation propagation does. The soft insensitive loss with a small beta is as close to the
     epsilon-insensitive one as wanted.
 
     *Weights* are powers of the likelihood: a row of weight 2 counts as two equal rows.
@@ -216,9 +217,9 @@ class BayesianSVR(BayesianRegressor):
         likelihood = noise_likelihood(self.likelihood)
         if likelihood.traits.smoothness < 1 and self.inference == "laplace":
             raise IncompatibleError(
-                f"likelihood {self.likelihood!r}: its loss has kinks, where Laplace's method finds no curvature to expand; "
-                "use inference='ep', or 'soft-insensitive' (a small beta brings it close to 'epsilon-insensitive', a small "
-                "epsilon to 'laplace'), 'smooth-insensitive' or 'huber'"
+                f"likelihood {self.likelihood!r}: its loss has kinks, where Laplace's method finds no curvature to "
+                "expand; use inference='ep', or 'soft-insensitive' (a small beta brings it close to "
+                "'epsilon-insensitive', a small epsilon to 'laplace'), 'smooth-insensitive' or 'huber'"
             )
         by_name = isinstance(self.likelihood, str)
         has_beta = any(field.name == "beta" for field in dataclasses.fields(likelihood))

@@ -13,7 +13,7 @@ from bayesvm.typing import Vector
 
 
 class ExtendedSVC(MarginClassifier):
-    r"""Support vector classifier with given hyperparameters: hard, :math:`L_1`, :math:`L_2` and :math:`L_e` soft margins.
+    r"""Support vector classifier with given hyperparameters: hard, :math:`L_1`, :math:`L_2`, :math:`L_e` margins.
 
     Minimises :math:`\tfrac12 \|w\|^2 + \sum_i C_i\, \psi(\xi_i)`, :math:`\xi_i = [1 - y_i f(x_i)]_+`, by its dual,
     Thesis (B.17).

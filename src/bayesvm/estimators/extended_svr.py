@@ -36,7 +36,8 @@ class ExtendedSVR(RegressorMixin, BaseEstimator):
         ======================= ======================================================================================
         "soft-insensitive"      flat, then quadratic, then linear: Thesis (B.19)
         "epsilon-insensitive"   :math:`[|\delta| - \epsilon]_+`, the classical machine: beta = 0
-        "huber"                 :math:`\delta^2/4\epsilon` up to :math:`2\epsilon`, then :math:`|\delta| - \epsilon`: beta = 1
+        "huber"                 :math:`\delta^2/4\epsilon` up to :math:`2\epsilon`, then :math:`|\delta| - \epsilon`:
+                                beta = 1
         "laplace"               :math:`|\delta|`: epsilon = 0
         "quadratic"             :math:`\delta^2`
         ======================= ======================================================================================

@@ -127,8 +127,9 @@ class GPRegressor(BayesianRegressor):
     ard : bool
         One length scale per feature in every part of the kernel that can have it.
     likelihood : str or likelihood
-        "gaussian-noise", or noise with heavier tails: "laplace" (needs ``inference="ep"`` or "variational"), "huber", "soft-insensitive",
-        "smooth-insensitive", or an object of :mod:`bayesvm.likelihoods` with parameters in the user's units.
+        "gaussian-noise", or noise with heavier tails: "laplace" (needs ``inference="ep"`` or "variational"), "huber",
+        "soft-insensitive", "smooth-insensitive", or an object of :mod:`bayesvm.likelihoods` with parameters in the
+        user's units.
     inference : {"laplace", "ep", "variational"} or Inference
         Laplace's method, expectation propagation or the variational bound. Gaussian noise is always treated exactly,
         Thesis (1.28).

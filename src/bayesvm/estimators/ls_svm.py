@@ -236,7 +236,7 @@ class BayesianLSSVC(BayesianClassifier):
         return super()._log_proba(odds, class_prior)
 
     def compare(self) -> list[KernelRank]:
-        """Return the kernels that were given, best first, with their log evidences and p(H_j | D), VanGestel2002 (5.1)."""
+        """Return the given kernels, best first, with their log evidences and p(H_j | D), VanGestel2002 (5.1)."""
         return compare_kernels(self)
 
     def _costs(self) -> Matrix | None:
@@ -249,8 +249,8 @@ class BayesianLSSVC(BayesianClassifier):
         right = np.diagonal(costs)[:, None] if costs.shape == (size, size) else np.inf
         if not (np.all(np.isfinite(costs)) and np.all((costs > right) | np.eye(size, dtype=bool))):
             raise ValueError(
-                f"class_cost: expected a finite {size} x {size} matrix in which every mistake costs more than the right "
-                f"answer of its row, found {self.class_cost!r}"
+                f"class_cost: expected a finite {size} x {size} matrix in which every mistake costs more than the "
+                f"right answer of its row, found {self.class_cost!r}"
             )
         return costs
 
@@ -363,7 +363,7 @@ class BayesianLSSVR(BayesianRegressor):
         return TargetScale.identity(Y.shape[1])
 
     def compare(self) -> list[KernelRank]:
-        """Return the kernels that were given, best first, with their log evidences and p(H_j | D), VanGestel2002 (5.1)."""
+        """Return the given kernels, best first, with their log evidences and p(H_j | D), VanGestel2002 (5.1)."""
         return compare_kernels(self)
 
 

@@ -325,7 +325,7 @@ class OnlineGPClassifier(ProbabilisticClassifier, OnlineGP):
         return log_proba_of(odds)
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:
-        """Return mean and standard deviation of the latent functions, one column per class if there are more than two."""
+        """Return mean and standard deviation of the latent functions, one column per class if more than two."""
         mean, var = self._latent(X)
         if mean.shape[1] == 1:
             mean, var = mean[:, 0], var[:, 0]

@@ -36,7 +36,8 @@ def suggest(estimator: Any, X_pool: Any, n: int = 1, strategy: str = "mutual-inf
         What a label is worth.
 
         - "variance": the variance of the latent function.
-        - "entropy": the entropy of the label (or the variance of the target): how uncertain the prediction is, noise included.
+        - "entropy": the entropy of the label (or the variance of the target): how uncertain the prediction is, noise
+          included.
         - "mutual-information": the information that the label gives about the latent function,
           :math:`H[y] - \mathrm E_f H[y|f]`; for a regressor :math:`\tfrac12 \ln(1 + v/\sigma^2)`. Labels that are
           uncertain only because the classes overlap are worth little.

@@ -62,9 +62,9 @@ class VariationalSVC(BayesianClassifier):
     rank : int or None
         M, for ``covariance="factor"``; 0 is the diagonal family.
     predict_with : {"mean", "mode"}
-        "mean": posterior mean, with probabilities averaged over the posterior. "mode": the mode with the adapted kernel, for "svc"
-        the support vector machine with C = 1 and few support vectors; probabilities are then those at the mode. Read at
-        prediction time, so it may be changed by ``set_params`` after fitting.
+        "mean": posterior mean, with probabilities averaged over the posterior. "mode": the mode with the adapted
+        kernel, for "svc" the support vector machine with C = 1 and few support vectors; probabilities are then those
+        at the mode. Read at prediction time, so it may be changed by ``set_params`` after fitting.
     fit_intercept : bool
         Whether an unpenalised bias is added to the latent function (Seeger1999, footnote 3): in inference a constant of
         variance 10^6, in the support vector machine a true bias. The default kernel then has no constant of its own.

@@ -23,7 +23,10 @@ def kernel_parameters(machine: Any) -> dict[str, float]:
 
 
 def thesis_parameters(machine: Any) -> dict[str, float]:
-    r"""Return :math:`\kappa_0`, :math:`\kappa = 1/\ell^2` and :math:`\kappa_b` of a Gaussian plus a constant, for standardised inputs."""
+    r"""Return :math:`\kappa_0`, :math:`\kappa = 1/\ell^2`, :math:`\kappa_b` of a Gaussian plus a constant.
+
+    They are for standardised inputs.
+    """
     found = kernel_parameters(machine)
     return {
         "kappa_0": found.get("gaussian.variance", 1.0),
@@ -68,7 +71,7 @@ def platt_svc(d: int, folds: int = 5, size: int = 7) -> CalibratedClassifierCV:
 
 
 def grid_svr(d: int, folds: int = 5, sizes: Sequence[int] = (5, 5, 3)) -> GridSearchCV:
-    """Return a grid search of support vector regression over C, gamma and epsilon, on standardised inputs and targets as given."""
+    """Return a grid search over C, gamma and epsilon of an SVR on standardised inputs, and targets as given."""
     grid = {
         "svr__C": np.logspace(-1, 3, sizes[0]),
         "svr__gamma": np.logspace(-2, 2, sizes[1]) / d,

@@ -85,7 +85,8 @@ TABLES = (
             Column("error", "error, BTSVC - GPC", 2, against=SUFFIX["gpc"]),
         ),
         tuple(PAPER),
-        note="The difference to GPC, where it was run, is paired by partition, with the p-value of the t-test, as in the paper.",
+        note="The difference to GPC, where it was run, is paired by partition, with the p-value of the t-test, as in "
+        "the paper.",
     ),
     Table(
         "btsvc-laplace",

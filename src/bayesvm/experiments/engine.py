@@ -127,7 +127,7 @@ def _run_units(
 
 
 def _unit(experiment: Experiment, case: Case, seed: int, options: Options) -> tuple[str, int, float, Numbers]:
-    """Run one unit, with one BLAS thread: results do not depend on the number of processors, and workers do not compete."""
+    """Run one unit with one BLAS thread: results do not depend on the number of processors, workers do not compete."""
     began = time.perf_counter()
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter(

@@ -1,4 +1,7 @@
-"""Finished units on disk: one JSON line each, appended in one write, so that an interrupted run loses nothing but what it was doing."""
+"""Finished units on disk: one JSON line each, appended in one write.
+
+An interrupted run loses nothing but what it was doing.
+"""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ AXES = (np.linspace(-1.5, 1.5, 41), np.linspace(-0.5, 1.5, 41))
 
 
 def ripley(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
-    """Fit Ripley's set; test it as it is, and with the negatives three times, without and with their prior probability."""
+    """Fit Ripley's set; test it as it is, and with the negatives three times, without and with their prior."""
     data = source.load("rsy")
     X, y, X_test, y_test = data.split()
     X, y = X[: params["rows"]], y[: params["rows"]]
@@ -150,7 +150,8 @@ SECTION7 = Experiment(
                 Column("unbalanced", "unbalanced %", 1, {n: Published(90.9) for n in (GIVEN, LEARNT)}),
                 Column("informed", "unbalanced, with priors %", 1, {n: Published(92.5) for n in (GIVEN, LEARNT)}),
             ),
-            note="Evidence, gamma and gamma_eff are checked values, not the paper's, which gives sigma and the accuracies.",
+            note="Evidence, gamma and gamma_eff are checked values, not the paper's, which gives sigma and the "
+            "accuracies.",
         ),
     ),
     plot_ripley,

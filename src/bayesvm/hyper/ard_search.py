@@ -154,7 +154,7 @@ def _without(objective: EvidenceObjective, theta: Vector, features: Indices | Se
 
 
 def _without_weak(surrogate: EvidenceObjective, maximum: Maximum, weak: Indices) -> Vector | None:
-    """Return theta with as many of the weak features off, by halves, as the surrogate's evidence permits; None if none."""
+    """Return theta with as many weak features off, by halves, as the surrogate's evidence permits; None if none."""
     if not weak.size:
         return None
     here = evaluate_point(surrogate, maximum.theta, maximum.latent)

@@ -204,7 +204,7 @@ def evidence_curve(objective: FixedProductObjective, C: Vector, *, paths: int = 
 
 
 def evidence_fall(objective: FixedProductObjective, C: Vector, *, paths: int = 600) -> tuple[float, float]:
-    """Return by how much the evidence falls from the first to the last C of a grid, and the Monte Carlo error at the last.
+    """Return the fall of the evidence from the first to the last C of a grid, and the Monte Carlo error at the last.
 
     Only the normaliser needs the values in between, as steps of its population of draws.
     """
@@ -286,7 +286,10 @@ def maximize_normalized(
 
 
 def _as_fine(maximizer: Maximizer, objective: HingeObjective, tol: float) -> Maximizer:
-    """Return the maximiser with a tolerance above the noise of guided paths; plain draws leave a smooth function, and all as it is."""
+    """Return the maximiser with a tolerance above the noise of guided paths.
+
+    With plain draws the estimate is a smooth function, and the maximiser stays as it is.
+    """
     if objective.normalizer is None or objective.normalizer.annealing.resample == 0.0:
         return maximizer
     return dataclasses.replace(maximizer, tol=max(maximizer.tol, BELOW_NOISE * tol))
@@ -311,12 +314,12 @@ def maximize_through_part(
         return maximize_normalized(maximizer, objective, starts, tol)
     brief = dataclasses.replace(maximizer, max_evaluations=min(EXPLORATION, maximizer.max_evaluations))
     explored = maximize_normalized(brief, part, starts, 2.0 * tol)
-    settled = maximize_normalized(maximizer, part, [explored.theta], 2.0 * tol)
+    best = maximize_normalized(maximizer, part, [explored.theta], 2.0 * tol)
     short = dataclasses.replace(maximizer, max_evaluations=min(REFINEMENT, maximizer.max_evaluations))
-    maximum = maximize_normalized(short, objective, [settled.theta], tol)
+    maximum = maximize_normalized(short, objective, [best.theta], tol)
     capped = maximum.status is SearchStatus.LIMIT and short.max_evaluations < maximizer.max_evaluations
-    status = settled.status if capped else maximum.status
-    history = explored.history + settled.history + maximum.history
+    status = best.status if capped else maximum.status
+    history = explored.history + best.history + maximum.history
     return dataclasses.replace(maximum, status=status, history=history)
 
 

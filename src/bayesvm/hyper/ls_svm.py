@@ -1,9 +1,9 @@
-r"""Learning the kernel of a least-squares machine: level 3 of VanGestel2002 as an objective, and how it is climbed.
+r"""Learning the kernel of a least-squares machine: level 3 of VanGestel2002 as an objective, and its maximisation.
 
-Steps 2 to 4 of section 6.1: the starts climb on level 2 as a function of the kernel and of gamma together, which needs
-one Cholesky factor per step (:mod:`bayesvm.inference.ls_svm.joint`); the best end is where the evidence of level 3
-itself, with gamma at its optimum for every kernel, is climbed. With one length scale per feature the starts climb with
-the scales tied.
+Steps 2 to 4 of section 6.1: BFGS ascent from all starts maximises level 2 as a function of the kernel and of gamma
+together, which needs one Cholesky factor per step (:mod:`bayesvm.inference.ls_svm.joint`). From the best end the
+evidence of level 3 itself is maximised, with gamma at its optimum for every kernel. With one length scale per feature
+the first search has the scales tied.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class LevelsObjective(KernelParameters):
 
 @dataclasses.dataclass(frozen=True)
 class JointObjective:
-    """Level 2 plus log hyperprior as a function of the kernel's parameters and of gamma, relative to the kernel, together.
+    """Level 2 plus log hyperprior as a function of the kernel's parameters and of gamma relative to the kernel.
 
     Parameters
     ----------
@@ -125,12 +125,12 @@ class JointObjective:
 def maximize_levels(maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector]) -> Maximum:
     """Maximise the evidence of level 3 from the given starts.
 
-    The history holds the climbs on level 2 first (their values lack the Occam factor), then that on level 3.
+    The history holds the searches on level 2 first (their values lack the Occam factor), then that on level 3.
 
     Parameters
     ----------
     maximizer : Maximizer
-        Options of the climbs.
+        Options of the searches.
     objective : LevelsObjective
         What is maximised.
     starts : sequence of arrays
@@ -142,18 +142,18 @@ def maximize_levels(maximizer: Maximizer, objective: LevelsObjective, starts: Se
     bound = [start for start in starts if start.size != size]
     records: list[StartRecord] = []
     if bound:
-        settled = _settle(maximizer, tied, bound)
-        records += [_untied(objective, tied, record) for record in settled.history]
-        loose.append(_free(objective, tied, settled.theta))
+        joint = _maximize_joint(maximizer, tied, bound)
+        records += [_untied(objective, tied, record) for record in joint.history]
+        loose.append(_free(objective, tied, joint.theta))
     elif len(loose) == 1:
         return _level3(maximizer, objective, loose, loose)
-    settled = _settle(maximizer, objective, loose)
-    final = _level3(maximizer, objective, [settled.theta], loose)
-    return dataclasses.replace(final, history=(*records, *settled.history, *final.history))
+    joint = _maximize_joint(maximizer, objective, loose)
+    final = _level3(maximizer, objective, [joint.theta], loose)
+    return dataclasses.replace(final, history=(*records, *joint.history, *final.history))
 
 
-def _settle(maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector]) -> Maximum:
-    """Climb on level 2 with gamma, and return the result without gamma."""
+def _maximize_joint(maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector]) -> Maximum:
+    """Maximise level 2 over the kernel and gamma, and return the result without gamma."""
     found = maximizer.maximize(JointObjective(objective), [np.append(start, 0.0) for start in starts])
     history = tuple(dataclasses.replace(r, start=r.start[:-1], end=r.end[:-1]) for r in found.history)
     return dataclasses.replace(found, theta=found.theta[:-1], history=history)
@@ -162,7 +162,7 @@ def _settle(maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[V
 def _level3(
     maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector], fallback: Sequence[Vector]
 ) -> Maximum:
-    """Climb on level 3; where the centred Gram matrix is indefinite at the starts, from those of level 2."""
+    """Maximise level 3 from the starts, or from ``fallback`` where the centred Gram matrix is indefinite at them."""
     try:
         return maximizer.maximize(objective, starts)
     except NotPositiveDefiniteError as error:

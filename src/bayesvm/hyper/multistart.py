@@ -347,7 +347,7 @@ def run_round(objective: Objective, state: StartState, options: Maximizer, best:
 
 
 def pruned(states: Sequence[StartState], before: Sequence[StartState], tol: float) -> list[StartState]:
-    """Return the starts with those abandoned that cannot catch up, and those merged that reached the best one's optimum.
+    """Return the starts: abandoned if they cannot catch up, merged if they reached the best one's optimum.
 
     ``before`` holds the starts that were active in the last round as they were at its beginning.
     """

@@ -99,7 +99,7 @@ class RelevanceGamma(Hyperprior):
 
 @dataclasses.dataclass(frozen=True)
 class RelevanceShares(Hyperprior):
-    r"""Symmetric Dirichlet prior of how the relevances :math:`\kappa = 1/\text{lengthscale}^2` divide among the features.
+    r"""Symmetric Dirichlet prior of the shares of the features in the relevances :math:`\kappa = 1/\ell^2`.
 
     .. math:: P(\theta) \propto \prod_{i=1}^d (d\, s_i)^a, \qquad s_i = \kappa_i \Big/ \sum_j \kappa_j .
 

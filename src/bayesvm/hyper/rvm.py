@@ -1,17 +1,19 @@
-r"""The kernel of a relevance vector machine by its evidence: precisions and noise at their optimum for every :math:`\theta`.
+r"""The kernel of a relevance vector machine by its evidence.
 
-The precisions maximise the evidence, so its derivative in the kernel's parameters is the partial one at fixed
-precisions: :math:`\langle \partial \ln Z/\partial \Phi, \partial \Phi/\partial\theta \rangle`, pulled back by the
-kernel from one matrix on the training rows. A finite precision is a parameter that was fitted, and the maximum of the
-evidence over it flatters the model: narrow kernels, which need many functions, would win. Integrating over the
-precision instead, with a prior that is flat in :math:`\ln a` over a range :math:`\Delta` and the posterior width
-:math:`\sqrt{2/\gamma}` (MacKay1992), costs :math:`\ln(\Delta/\sqrt{4\pi})` nats, since :math:`\gamma = 1 - \Sigma_{ii}`
-is about one. Which m of the k functions are active was chosen too: with all subsets of one size, and all sizes, equally
-probable beforehand, a subset has the probability :math:`1/[(k+1)\binom{k}{m}]`. Both Occam factors are taken off before
-kernels are compared.
+Precisions and noise are at their optimum for every :math:`\theta`. The precisions maximise the evidence, so its
+derivative in the kernel's parameters is the partial one at fixed precisions,
+:math:`\langle \partial \ln Z/\partial \Phi, \partial \Phi/\partial\theta \rangle`, pulled back by the kernel from one
+matrix on the training rows.
 
-The evidence has many optima in the precisions. A climb follows one of them (the warm start), along which the evidence
-is smooth; where it vanishes the evidence drops, and the climb turns back.
+A finite precision is a parameter that was fitted, so the maximum of the evidence over it is biased upwards: narrow
+kernels, which need many functions, would win. Integrating over the precision instead, with a prior that is flat in
+:math:`\ln a` over a range :math:`\Delta` and the posterior width :math:`\sqrt{2/\gamma}` (MacKay1992), costs
+:math:`\ln(\Delta/\sqrt{4\pi})` nats, since :math:`\gamma = 1 - \Sigma_{ii}` is about one. Which m of the k functions
+are active was chosen too: with all subsets of one size, and all sizes, equally probable beforehand, a subset has the
+probability :math:`1/[(k+1)\binom{k}{m}]`. Both Occam factors are subtracted before kernels are compared.
+
+The evidence has many optima in the precisions. A BFGS search follows one of them (the warm start), along which the
+evidence is smooth; where that optimum vanishes the evidence drops, and the step is rejected.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def occam(k: int, m: int) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class RelevanceEvaluation:
-    """What one evaluation gives: where, value and gradient with the hyperprior, the evidence, and the machine."""
+    """One evaluation: theta, value and gradient with the hyperprior, the evidence, and the precisions found."""
 
     theta: Vector
     value: float
@@ -89,7 +91,7 @@ class RelevanceObjective(KernelParameters):
         return np.column_stack([np.ones(K.shape[0]), K]) if self.bias else K
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> RelevanceEvaluation:
-        """Return value, gradient and machine at ``theta``.
+        """Return value, gradient and precisions at ``theta``.
 
         ``warm_start`` is the ``evidence.latent`` of an earlier evaluation, whose optimum is then followed.
         """

@@ -67,7 +67,7 @@ def _drawn(rng: np.random.Generator, d: int) -> Scale:
 
 
 def regression_scales(X: Inputs, spread: float) -> list[tuple[Scale, float]]:
-    """Return the deterministic starts, each with the standard deviation of the noise, for targets with that of ``spread``."""
+    """Return the deterministic starts, each with the noise's deviation, for targets of the deviation ``spread``."""
     d = X.n_features
     root, variance = float(np.sqrt(d)), spread**2
     table = [

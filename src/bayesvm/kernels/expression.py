@@ -16,9 +16,7 @@ A number times a kernel scales it; a list of numbers is one per feature. Names o
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from bayesvm.kernels.base import Kernel
@@ -30,6 +28,7 @@ from bayesvm.kernels.leaf import Leaf
 from bayesvm.kernels.precomputed import Precomputed
 from bayesvm.kernels.sklearn_adapter import from_sklearn
 from bayesvm.kernels.stationary import Matern32, Matern52, OrnsteinUhlenbeck, RationalQuadratic
+from bayesvm.lookup import did_you_mean
 
 #: Longest text and deepest nesting of brackets.
 LONGEST, DEEPEST = 2000, 40
@@ -170,7 +169,7 @@ class _Parser:
         cls = known.get(re.sub("[-_]", "", name).lower())
         if cls is None:
             self.place -= 1
-            advice = f"; the kernels are {', '.join(NAMES)}{_guess(name, [*NAMES, *ALIASES])}"
+            advice = f"; the kernels are {', '.join(NAMES)}{did_you_mean(name, [*NAMES, *ALIASES], '; {}')}"
             raise self.fail(f"no kernel is called {name!r}", advice)
         arguments: dict[str, Any] = {}
         if self.take("("):
@@ -189,7 +188,7 @@ class _Parser:
         name = self.take("name")
         if name not in known or name in arguments:
             self.place -= bool(name)
-            advice = "" if name in known else _guess(name, known)
+            advice = "" if name in known else did_you_mean(name, known, "; {}")
             raise self.fail(f"expected one of {', '.join(known)}, each once,", advice)
         if name == "ard":
             arguments[name] = True
@@ -232,12 +231,6 @@ class _Parser:
         if word := self.take("name", "text"):
             return word[1:-1] if word[0] in "'\"" else word
         raise self.fail("expected a column: its number from 1 or its name")
-
-
-def _guess(word: str, known: Sequence[str]) -> str:
-    """Return a question after the nearest of the known words, if one is near."""
-    near = difflib.get_close_matches(word.lower(), known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 __all__ = ["NAMES", "KernelSyntaxError", "as_kernel", "parse_kernel"]

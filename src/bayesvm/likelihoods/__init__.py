@@ -6,7 +6,6 @@ formula.
 
 from __future__ import annotations
 
-import difflib
 import re
 
 from bayesvm.likelihoods.base import Classification, Derivatives, Likelihood, Regression, ThetaDerivatives, Traits
@@ -23,6 +22,7 @@ from bayesvm.likelihoods.smooth_insensitive import SmoothInsensitive
 from bayesvm.likelihoods.soft_insensitive import SoftInsensitive
 from bayesvm.likelihoods.trigonometric import Trigonometric
 from bayesvm.likelihoods.weighted import Weighted
+from bayesvm.lookup import did_you_mean
 
 _LABELS = (Trigonometric, RaisedCosine, Logistic, Probit, Hinge, NormalizedHinge)
 _TARGETS = (SoftInsensitive, SmoothInsensitive, Huber, Laplace, EpsilonInsensitive, GaussianNoise)
@@ -35,8 +35,7 @@ _BY_NAME: dict[str, type[Likelihood]] = {
 def from_name(name: str) -> Likelihood:
     """Return the likelihood of that lower-case hyphenated name, with its default parameters."""
     if name not in _BY_NAME:
-        close = difflib.get_close_matches(name.lower().replace("_", "-").replace(" ", "-"), _BY_NAME, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name.replace("_", "-").replace(" ", "-"), _BY_NAME, "; {}")
         raise ValueError(f"no likelihood is called {name!r}; the names are {', '.join(_BY_NAME)}{hint}")
     return _BY_NAME[name]()
 

@@ -88,7 +88,7 @@ def calibrate_odds(log_odds: Vector, y: Vector, weights: Vector, *, tuned: int, 
 
 @dataclasses.dataclass(frozen=True)
 class ScaleCalibration:
-    """Corrected predictive distribution: its deviations from the mean are multiplied by ``scale``; see :class:`Calibration`."""
+    """Corrected predictive distribution: deviations from the mean times ``scale``; see :class:`Calibration`."""
 
     scale: float = 1.0
     gain: float = 0.0

@@ -280,7 +280,7 @@ def input_nodes(X: Inputs, weights: Vector, most: int, rng: np.random.Generator)
 
 
 def density_rows(given: Any, count: int, n_features: int, rng: np.random.Generator) -> Matrix:
-    """Return the user's rows of the input density, drawn by a callable or as they are, or say what is wrong with them."""
+    """Return the user's rows of the input density, drawn by a callable or as they are, or raise if they are wrong."""
     rows = np.asarray(given(rng, count) if callable(given) else given, dtype=float)
     if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] != n_features or not np.all(np.isfinite(rows)):
         raise ValueError(f"inputs: expected finite rows of {n_features} features, found shape {rows.shape}")
@@ -293,8 +293,8 @@ def remarks(model: HingeModel, estimate: NormalizerEstimate | None, *, learnt: b
     C, likelihood, objective = model.C, model.likelihood, model.objective
     if C < LN2:
         found.append(
-            f"C = {C:.3g} is below ln 2: decisions are then more, not less, likely inside the gap |f| < 1, and the model "
-            "makes little sense (Sollich1999, footnote 2)"
+            f"C = {C:.3g} is below ln 2: decisions are then more, not less, likely inside the gap |f| < 1, and the "
+            "model makes little sense (Sollich1999, footnote 2)"
         )
     if isinstance(objective.inference, HingeExactOrEP) and "loss" in model.evidence.terms:
         found.append(
@@ -304,8 +304,8 @@ def remarks(model: HingeModel, estimate: NormalizerEstimate | None, *, learnt: b
     learnt = learnt and bool(likelihood.theta.size)
     if learnt and likelihood.theta[0] >= likelihood.bounds[0, 1] - 0.02:
         found.append(
-            f"the evidence still rises at the largest C allowed ({C:.3g}): the data show no label noise, and the evidence "
-            "has no interior maximum in C; probabilities close to 0 and 1 are not supported by the data"
+            f"the evidence still rises at the largest C allowed ({C:.3g}): the data show no label noise, and the "
+            "evidence has no interior maximum in C; probabilities close to 0 and 1 are not supported by the data"
         )
     elif learnt and _separates(model) and _flat_above(model):
         found.append(

@@ -85,7 +85,7 @@ class TargetScale:
     def of(cls, Y: Matrix, weights: Vector | None = None) -> TargetScale:
         """Learn the map from the rows of Y, each counted as often as its weight says.
 
-        Every column is summed on its own, so that an output has the same map, to the last bit, whatever its companions.
+        Every column is summed on its own, so that the map of an output does not depend, to the last bit, on the others.
         """
         origin = Y[0].copy()  # moments about a row of the data: a huge offset costs no digits
         moments = [weighted_moments(np.ascontiguousarray(column)[:, None], weights) for column in (Y - origin).T]

@@ -1,4 +1,4 @@
-"""Support vector machines with given hyperparameters: dual problems on common rows, solved by the working-set method."""
+"""Support vector machines with given hyperparameters: dual problems on common rows, solved by working sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bayesvm._core import working_set as _smo
+from bayesvm._core import working_set
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.dual import Dual
@@ -185,11 +185,11 @@ class _Columns:
         self._kernel, self._X, self._problems = kernel, X, problems
         n = len(X)
         self._whole = columns_of(kernel, X) if n == problems[0].rows.size else None
-        self.shared: _smo.SharedColumns | None = None
+        self.shared: working_set.SharedColumns | None = None
         if len(problems) > 1 and 8 * n * n <= budget // 2:
-            self.shared = _smo.SharedColumns(self._whole or columns_of(kernel, X))
+            self.shared = working_set.SharedColumns(self._whole or columns_of(kernel, X))
 
-    def columns(self, k: int) -> _smo.Columns:
+    def columns(self, k: int) -> working_set.Columns:
         rows = self._problems[k].rows
         if self.shared is not None:
             return self.shared.take(rows.astype(np.int64))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm._core import working_set as _smo
+from bayesvm._core import working_set
 from bayesvm.inference import Variational
 from bayesvm.inference.variational import SAME
 from bayesvm.kernels.base import Kernel
@@ -79,7 +79,7 @@ def find_mode(K: Matrix, y: Vector, likelihood: Likelihood, X: Inputs, *, bias_v
     elif bias_variance > 0.0:
         dual = loss.dual(y)
         assert dual is not None  # every loss with kinks has one
-        columns = _smo.DenseColumns(np.ascontiguousarray(K - bias_variance))
+        columns = working_set.DenseColumns(np.ascontiguousarray(K - bias_variance))
         result = WorkingSet(tol=1e-8).start(columns, dual, equality=True).finish()
         alpha, bias, status = result.alpha, result.bias, result.status
     else:

@@ -1,4 +1,4 @@
-"""Export of fitted machines to ONNX (extra ``onnx``): prediction without this library, in double precision."""
+"""Export of fitted estimators to ONNX (extra ``onnx``): prediction without this library, in double precision."""
 
 from bayesvm.onnx_export.export import to_onnx
 

@@ -16,19 +16,19 @@ from bayesvm.models.support_vectors import SupportVectorModel
 from bayesvm.onnx_export.graph import Graph, labels
 from bayesvm.onnx_export.latent import latent, ls_moments
 from bayesvm.onnx_export.probability import average
-from bayesvm.onnx_export.svm import discriminant, kernel_machine
+from bayesvm.onnx_export.svm import discriminant, kernel_expansion
 from bayesvm.onnx_export.table import pipeline_model
 
 
 def to_onnx(estimator: Any) -> Any:
-    """Return a fitted machine as an ONNX model that predicts without this library.
+    """Return a fitted estimator as an ONNX model that predicts without this library.
 
     Parameters
     ----------
     estimator : fitted estimator
         A self-tuning classifier or regressor, least-squares and relevance vector machines and committees included, with
         kernels out of ``bayesvm.onnx_export.kernels.WRITERS``; or a pipeline of a
-        :class:`~bayesvm.tables.TableEncoder` and such a machine, which is what the command line saves.
+        :class:`~bayesvm.tables.TableEncoder` and such an estimator, which is what the command line saves.
 
     Returns
     -------
@@ -36,13 +36,13 @@ def to_onnx(estimator: Any) -> Any:
         Input ``X`` (n, d) of doubles, in the user's units; of a pipeline one input (n, 1) per column of the table,
         see :mod:`bayesvm.onnx_export.table`. Outputs of a classifier: ``label`` (n,), ``probabilities``
         (n, n_classes); of a regressor: ``mean`` and ``variance`` (n, n_outputs) of a new observation; of both:
-        ``latent_mean`` and ``latent_variance``. Machines with given hyperparameters have no variances: ``mean``, or
+        ``latent_mean`` and ``latent_variance``. Estimators with given hyperparameters have no variances: ``mean``, or
         ``label`` and ``decision``.
 
     Raises
     ------
     TypeError
-        If the machine or its kernel has no counterpart in ONNX; the message names it.
+        If the estimator or its kernel has no counterpart in ONNX; the message names it.
     """
     if isinstance(estimator, Pipeline):
         return pipeline_model(estimator, to_onnx)
@@ -53,7 +53,7 @@ def to_onnx(estimator: Any) -> Any:
     if isinstance(estimator, KernelFisherDiscriminant):
         outputs = discriminant(g, estimator)
     elif isinstance(getattr(estimator, "_model", None), SupportVectorModel):
-        outputs = kernel_machine(g, estimator)
+        outputs = kernel_expansion(g, estimator)
     else:
         outputs = (_classifier if is_classifier(estimator) else _regressor)(g, members, weights)
     return g.model(int(estimator.n_features_in_), outputs)

@@ -52,7 +52,7 @@ class Graph:
         return self.op("ReduceSum", matrix, np.array([1], dtype=np.int64), keepdims=1)
 
     def model(self, n_features: int, outputs: dict[str, tuple[str, str, int | None]]) -> Any:
-        """Return the model; outputs are name -> (result, "double", "int64" or "string", columns or None for a vector)."""
+        """Return the model; outputs are name -> (result, "double", "int64" or "string", columns; None for a vector)."""
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
         types = {"double": kinds.DOUBLE, "int64": kinds.INT64, "string": kinds.STRING}
         infos = []

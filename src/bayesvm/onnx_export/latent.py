@@ -1,4 +1,4 @@
-"""Latent means and variances of the kinds of machines as nodes."""
+"""Latent means and variances of fitted models as nodes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesvm.kernels.inputs import Inputs
 from bayesvm.models.gaussian_process import GaussianProcessModel
 from bayesvm.models.ls_svm import LeastSquaresModel
 from bayesvm.models.rvm import RelevanceVectorModel
@@ -30,14 +31,13 @@ def latent(g: Graph, model: Any, X: str) -> tuple[list[str], list[str]]:
     raise TypeError(f"to_onnx: models of type {type(model).__name__} cannot be exported")
 
 
-def rows_of(machine: Any) -> Matrix:
-    """Return the rows on which a machine rests, dense."""
-    X = machine.inputs.X
-    return np.asarray(X.toarray() if machine.inputs.is_sparse else X)
+def dense_rows(inputs: Inputs) -> Matrix:
+    """Return the rows as an array, those of a sparse matrix too."""
+    return np.asarray(inputs.X.toarray() if inputs.is_sparse else inputs.X)
 
 
 def _of_posteriors(g: Graph, model: GaussianProcessModel, X: str) -> tuple[list[str], list[str]]:
-    Z = rows_of(model)
+    Z = dense_rows(model.inputs)
     K, prior = cross_gram(g, model.kernel, X, Z), prior_variance(g, model.kernel, X)
     rows = np.unique(np.concatenate([posterior.support for posterior in model.posteriors]))
     means, variances = [], []
@@ -52,23 +52,23 @@ def _of_posteriors(g: Graph, model: GaussianProcessModel, X: str) -> tuple[list[
     return means, variances
 
 
-def _of_relevance_vectors(g: Graph, machine: RelevanceVectorModel, X: str) -> tuple[list[str], list[str]]:
+def _of_relevance_vectors(g: Graph, model: RelevanceVectorModel, X: str) -> tuple[list[str], list[str]]:
     one = g.op("Add", g.op("Mul", g.row_sum(X), np.array(0.0)), np.array(1.0))
-    parts = [one] if machine.has_intercept else []
-    if machine.support.size:
-        parts.append(cross_gram(g, machine.kernel, X, rows_of(machine)))
+    parts = [one] if model.has_intercept else []
+    if model.support.size:
+        parts.append(cross_gram(g, model.kernel, X, dense_rows(model.inputs)))
     phi = parts[0] if len(parts) == 1 else g.op("Concat", *parts, axis=1)
-    mean = g.op("MatMul", phi, machine.weights[:, None])
-    var = g.row_sum(g.op("Mul", g.op("MatMul", phi, machine.covariance), phi))
+    mean = g.op("MatMul", phi, model.weights[:, None])
+    var = g.row_sum(g.op("Mul", g.op("MatMul", phi, model.covariance), phi))
     return [mean], [g.op("Max", var, np.array(0.0))]
 
 
-def ls_moments(g: Graph, machine: LeastSquaresModel, X: str, mixtures: Matrix) -> tuple[str, str]:
-    """Return means (n, q), and variances of distances to mixtures of class centres (n, R), of a least-squares machine."""
-    p, a = machine.levels.predictor, machine.levels.predictor.anchors
-    K = cross_gram(g, machine.kernel, X, rows_of(machine))
+def ls_moments(g: Graph, model: LeastSquaresModel, X: str, mixtures: Matrix) -> tuple[str, str]:
+    """Return means (n, q) and variances of distances to mixtures of class centres (n, R) of a least-squares model."""
+    p, a = model.levels.predictor, model.levels.predictor.anchors
+    K = cross_gram(g, model.kernel, X, dense_rows(model.inputs))
     mean = g.op("Add", g.op("MatMul", K, p.beta), p.bias[None, :])
-    prior = prior_variance(g, machine.kernel, X)
+    prior = prior_variance(g, model.kernel, X)
     U = g.op("MatMul", K, p.T)
     columns = []
     for mixture in mixtures.T:
@@ -81,4 +81,4 @@ def ls_moments(g: Graph, machine: LeastSquaresModel, X: str, mixtures: Matrix) -
     return mean, g.op("Div", g.op("Max", spreads, np.array(0.0)), np.array(float(p.mu)))
 
 
-__all__ = ["latent", "ls_moments", "rows_of"]
+__all__ = ["dense_rows", "latent", "ls_moments"]

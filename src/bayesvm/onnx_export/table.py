@@ -28,20 +28,20 @@ _EPOCH = np.datetime64("1970-01-01T00:00:00", "us")
 
 
 def pipeline_model(pipeline: Pipeline, export: Callable[[Any], Any]) -> Any:
-    """Return a pipeline of a table encoder and a machine as one model; ``export`` makes a model of the machine."""
+    """Return a pipeline of a table encoder and an estimator as one model; ``export`` makes a model of the estimator."""
     steps = [step for _, step in pipeline.steps]
     if len(steps) != 2 or not isinstance(steps[0], TableEncoder):
         names = ", ".join(type(step).__name__ for step in steps)
         raise TypeError(f"to_onnx: expected a pipeline of a TableEncoder and a machine, found {names}")
     from onnx import compose
 
-    machine = compose.add_prefix(export(steps[1]), "machine/", rename_inputs=False, rename_outputs=False)
-    outputs = {output.name for output in machine.graph.output}
+    model = compose.add_prefix(export(steps[1]), "machine/", rename_inputs=False, rename_outputs=False)
+    outputs = {output.name for output in model.graph.output}
     taken = [plan.name for plan in steps[0].plans_ if plan.outputs and plan.name in outputs]
     if taken:
         raise TypeError(f"to_onnx: the column {taken[0]!r} has the name of an output; give it another name")
     table = compose.add_prefix(_table_model(steps[0]), "table/", rename_inputs=False, rename_outputs=False)
-    return compose.merge_models(table, machine, io_map=[(_ENCODED, "X")])
+    return compose.merge_models(table, model, io_map=[(_ENCODED, "X")])
 
 
 def _table_model(encoder: TableEncoder) -> Any:

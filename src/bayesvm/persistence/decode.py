@@ -78,8 +78,8 @@ class Decoder:
         cls = self._registry.class_of(node["class"])
         if cls is None:
             raise ModelFileError(
-                f"it holds a {node['class']!r}, which is not a class of this release; if it is a class of your own that "
-                "you trust, pass it as load(..., classes=[...])"
+                f"it holds a {node['class']!r}, which is not a class of this release; if it is a class of your own "
+                "that you trust, pass it as load(..., classes=[...])"
             )
         return cls
 
@@ -111,7 +111,7 @@ class Decoder:
 
 
 def _record(cls: type, fields: dict[str, Any]) -> Any:
-    """Build a dataclass by its constructor, which checks its fields; fields that are not arguments are set afterwards."""
+    """Build a dataclass by its constructor, which checks its fields; fields that are no arguments are set after."""
     declared = {field.name: field for field in dataclasses.fields(cls)}
     unknown = fields.keys() - declared.keys()
     if unknown:

@@ -103,8 +103,9 @@ class Encoder:
         if name is None:
             cls = type(value)
             raise ModelFileError(
-                f"save: {where} is a {cls.__module__}.{cls.__qualname__}, which is not on the list of classes that a model "
-                "file may hold; pass your own classes as save(..., classes=[...]), or store such a model with joblib or skops"
+                f"save: {where} is a {cls.__module__}.{cls.__qualname__}, which is not on the list of classes that a "
+                "model file may hold; pass your own classes as save(..., classes=[...]), or store such a model with "
+                "joblib or skops"
             )
         return name
 

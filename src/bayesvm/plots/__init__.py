@@ -1,4 +1,4 @@
-"""Pictures of fitted machines, in scikit-learn's manner: ``Display.from_estimator(...)`` draws and returns the display.
+"""Pictures of fitted estimators, in scikit-learn's manner: ``Display.from_estimator(...)`` draws and returns it.
 
 matplotlib (extra ``plots``) is imported when something is drawn. Surfaces use a colour map of increasing lightness
 and lines differ in dash or marker too, so that every picture can be read without colour.

@@ -40,11 +40,11 @@ class Display:
         return self
 
 
-def machine_of(estimator: Any) -> Any:
+def final_estimator(estimator: Any) -> Any:
     """Return the last step of a pipeline, or the estimator itself; it must be fitted."""
-    machine = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-    check_is_fitted(machine)
-    return machine
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    check_is_fitted(final)
+    return final
 
 
 def need(estimator: Any, display: str, *names: str) -> None:
@@ -60,4 +60,4 @@ def feature_names(estimator: Any, n: int) -> list[str]:
     return [f"feature {i}" for i in range(n)] if names is None else [str(name) for name in names]
 
 
-__all__ = ["COLOURS", "DASHES", "MARKERS", "SURFACE", "Display", "feature_names", "machine_of", "need", "new_axes"]
+__all__ = ["COLOURS", "DASHES", "MARKERS", "SURFACE", "Display", "feature_names", "final_estimator", "need", "new_axes"]

@@ -7,7 +7,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesvm.plots._display import COLOURS, DASHES, MARKERS, SURFACE, Display, feature_names, machine_of, need, new_axes
+from bayesvm.plots._display import (
+    COLOURS,
+    DASHES,
+    MARKERS,
+    SURFACE,
+    Display,
+    feature_names,
+    final_estimator,
+    need,
+    new_axes,
+)
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -60,7 +70,7 @@ class DecisionSurfaceDisplay(Display):
         ax : matplotlib axes, optional
             Where to draw.
         """
-        inner = machine_of(estimator)
+        inner = final_estimator(estimator)
         need(inner, cls.__name__, "predict_proba", "classes_")
         points = np.asarray(X, dtype=float)
         a, b = features

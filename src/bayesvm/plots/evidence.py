@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 
 from bayesvm.estimators.committee import Committee
 from bayesvm.hyper import Maximizer
-from bayesvm.plots._display import COLOURS, DASHES, MARKERS, SURFACE, Display, machine_of, need, new_axes
+from bayesvm.plots._display import COLOURS, DASHES, MARKERS, SURFACE, Display, final_estimator, need, new_axes
 from bayesvm.typing import Matrix, Vector
 
 #: Evidence this far below the best is not drawn: in nats, and as a multiple of the spread of the ends.
@@ -48,7 +48,7 @@ class EvidenceTraceDisplay(Display):
         ax : matplotlib axes, optional
             Where to draw.
         """
-        inner = machine_of(estimator)
+        inner = final_estimator(estimator)
         need(inner, cls.__name__, "history_", "models_")
         fitted = inner.models_[model]
         before = sum(len(other.maximum.history) for other in inner.models_[:model])
@@ -119,12 +119,12 @@ class EvidenceSurfaceDisplay(Display):
         grid: int = 15,
         ax: Any = None,
     ) -> Self:
-        """Evaluate the evidence of a fitted machine on a grid and draw it.
+        """Evaluate the evidence of a fitted estimator on a grid and draw it.
 
         Parameters
         ----------
         estimator : fitted self-tuning estimator
-            With one machine (two classes or one output).
+            With one model (two classes or one output).
         X, y : arrays, optional
             Test data, for the error beside it.
         parameters : pair of str, optional
@@ -136,7 +136,7 @@ class EvidenceSurfaceDisplay(Display):
         ax : one axes, or an array of two with test data, optional
             Where to draw.
         """
-        inner = machine_of(estimator)
+        inner = final_estimator(estimator)
         need(inner, cls.__name__, "theta_names_", "log_evidence", "history_", "models_")
         if len(inner.models_) != 1:
             raise ValueError(f"{cls.__name__}: expected an estimator with one model, found {len(inner.models_)}")

@@ -1,4 +1,4 @@
-"""What a kernel means as a prior of a support vector machine, and the evidence against C (Sollich1999, Figures 1 and 2)."""
+"""A kernel as the prior of a support vector machine, and the evidence against C (Sollich1999, Figures 1 and 2)."""
 
 from __future__ import annotations
 

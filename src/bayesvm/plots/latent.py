@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesvm.plots._display import COLOURS, Display, feature_names, machine_of, need, new_axes
+from bayesvm.plots._display import COLOURS, Display, feature_names, final_estimator, need, new_axes
 from bayesvm.typing import Matrix, Vector
 
 
@@ -50,7 +50,7 @@ class LatentFunctionDisplay(Display):
         grid: int = 200,
         ax: Any = None,
     ) -> Self:
-        """Draw a fitted machine with its training points.
+        """Draw a fitted estimator with its training points.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class LatentFunctionDisplay(Display):
         ax : matplotlib axes, optional
             Where to draw.
         """
-        inner = machine_of(estimator)
+        inner = final_estimator(estimator)
         need(estimator, cls.__name__, "predict_latent")
         points, targets = np.asarray(X, dtype=float), np.asarray(y)
         x = np.linspace(points[:, feature].min(), points[:, feature].max(), grid)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesvm.plots._display import COLOURS, Display, machine_of, need, new_axes
+from bayesvm.plots._display import COLOURS, Display, final_estimator, need, new_axes
 
 
 @dataclasses.dataclass
@@ -25,7 +25,7 @@ class RelevanceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, largest: int = 20, ax: Any = None) -> Self:
-        """Draw the relevances of a machine that was fitted with ``ard=True``.
+        """Draw the relevances of an estimator that was fitted with ``ard=True``.
 
         Parameters
         ----------
@@ -36,10 +36,10 @@ class RelevanceDisplay(Display):
         ax : matplotlib axes, optional
             Where to draw.
         """
-        inner = machine_of(estimator)
+        inner = final_estimator(estimator)
         need(inner, cls.__name__, "named_relevance_")
         if inner.named_relevance_ is None:
-            raise ValueError(f"{cls.__name__}: expected one relevance per feature; fit the machine with ard=True")
+            raise ValueError(f"{cls.__name__}: expected one relevance per feature; fit the estimator with ard=True")
         return cls(dict(list(inner.named_relevance_.items())[:largest])).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:

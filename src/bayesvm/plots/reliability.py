@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.stats import beta
 
-from bayesvm.plots._display import COLOURS, Display, machine_of, need, new_axes
+from bayesvm.plots._display import COLOURS, Display, final_estimator, need, new_axes
 from bayesvm.typing import Indices, Vector
 
 
@@ -55,8 +55,8 @@ class ReliabilityDisplay(Display):
         ax : matplotlib axes, optional
             Where to draw.
         """
-        need(machine_of(estimator), cls.__name__, "predict_proba", "classes_")
-        proba, classes, y = estimator.predict_proba(X), machine_of(estimator).classes_, np.asarray(y)
+        need(final_estimator(estimator), cls.__name__, "predict_proba", "classes_")
+        proba, classes, y = estimator.predict_proba(X), final_estimator(estimator).classes_, np.asarray(y)
         if positive is None and len(classes) > 2:
             top = proba.argmax(axis=1)
             return cls.from_predictions(
@@ -73,8 +73,8 @@ class ReliabilityDisplay(Display):
         outcome, probability = np.asarray(outcome, dtype=float), np.asarray(probability, dtype=float)
         if outcome.shape != probability.shape or outcome.ndim != 1 or outcome.size == 0:
             raise ValueError(
-                f"from_predictions: expected outcomes and probabilities of one length, found shapes {outcome.shape} and "
-                f"{probability.shape}"
+                f"from_predictions: expected outcomes and probabilities of one length, found shapes {outcome.shape} "
+                f"and {probability.shape}"
             )
         bins = np.minimum((probability * n_bins).astype(int), n_bins - 1)
         counts = np.bincount(bins, minlength=n_bins)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesvm.plots._display import COLOURS, Display, machine_of, need, new_axes
+from bayesvm.plots._display import COLOURS, Display, final_estimator, need, new_axes
 from bayesvm.typing import Vector
 
 
@@ -51,9 +51,9 @@ class ResidualsDisplay(Display):
         ax : matplotlib axes, optional
             Where to draw.
         """
-        need(machine_of(estimator), cls.__name__, "predict_interval")
-        inputs = X if estimator is machine_of(estimator) else estimator[:-1].transform(X)
-        lower, upper = machine_of(estimator).predict_interval(inputs, confidence)
+        need(final_estimator(estimator), cls.__name__, "predict_interval")
+        inputs = X if estimator is final_estimator(estimator) else estimator[:-1].transform(X)
+        lower, upper = final_estimator(estimator).predict_interval(inputs, confidence)
         return cls.from_predictions(y, estimator.predict(X), lower, upper, confidence=confidence, ax=ax)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""A report about a fitted machine: one HTML file that needs nothing else, for people who would rather look than read code."""
+"""A report about a fitted estimator: one HTML file that needs nothing else and takes no code to read."""
 
 from bayesvm.report.document import render, write_report
 from bayesvm.report.facts import collect_facts

@@ -1,4 +1,4 @@
-"""Machines and hyperparameters in words."""
+"""Estimators and hyperparameters in words."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ MEANINGS = {
     "period": "length of one period",
 }
 
-#: What a machine is, by the name of its class.
-MACHINES = {
+#: What an estimator is, by the name of its class.
+ESTIMATORS = {
     "BayesianSVC": "a support vector classifier whose hyperparameters maximise the evidence of the training data",
-    "BayesianSVR": "a support vector regressor whose hyperparameters and noise maximise the evidence of the training data",
+    "BayesianSVR": "a support vector regressor whose hyperparameters and noise maximise the evidence of the training "
+    "data",
     "VariationalSVC": "a support vector classifier with a variational Gaussian posterior",
     "BayesianLSSVC": "a least-squares support vector classifier with three levels of inference",
     "BayesianLSSVR": "a least-squares support vector regressor with three levels of inference",
@@ -35,20 +36,20 @@ MACHINES = {
     "GPRegressor": "a Gaussian process regressor",
     "RelevanceVectorClassifier": "a relevance vector classifier",
     "RelevanceVectorRegressor": "a relevance vector regressor",
-    "Committee": "an average of machines at several optima of the evidence, weighted by it",
+    "Committee": "an average of models at several optima of the evidence, weighted by it",
 }
 
 
-def describe_machine(machine: Any) -> str:
-    """Return one sentence about a fitted machine."""
-    name = type(machine).__name__
-    text = f"{name} is {MACHINES.get(name, 'an estimator of this library')}."
-    kernel = getattr(machine, "kernel_", None)
-    if kernel is None and hasattr(machine, "kernels_"):
-        return f"{text} It has {len(machine.kernels_)} latent functions, one per class or output."
+def describe_estimator(estimator: Any) -> str:
+    """Return one sentence about a fitted estimator."""
+    name = type(estimator).__name__
+    text = f"{name} is {ESTIMATORS.get(name, 'an estimator of this library')}."
+    kernel = getattr(estimator, "kernel_", None)
+    if kernel is None and hasattr(estimator, "kernels_"):
+        return f"{text} It has {len(estimator.kernels_)} latent functions, one per class or output."
     if kernel is not None and hasattr(kernel, "leaves"):
         text += f" Its kernel is made of {' and '.join(_name(leaf) for leaf in kernel.leaves())}."
-    likelihood = getattr(machine, "likelihood_", None)
+    likelihood = getattr(estimator, "likelihood_", None)
     if likelihood is not None:
         text += f" The likelihood is {_name(likelihood)}."
     return text
@@ -59,14 +60,14 @@ def _name(thing: Any) -> str:
     return words if len(words) < 4 else words[0].lower() + words[1:]
 
 
-def describe_hyperparameters(machine: Any) -> list[dict[str, Any]]:
+def describe_hyperparameters(estimator: Any) -> list[dict[str, Any]]:
     """Return a row per hyperparameter: name, value, meaning, and whether it ended at a bound."""
-    names = getattr(machine, "theta_names_", ())
-    history = getattr(machine, "history_", None)
+    names = getattr(estimator, "theta_names_", ())
+    history = getattr(estimator, "history_", None)
     if not len(names) or not history:
         return []
-    best = max(history[: len(machine.models_[0].maximum.history)], key=lambda record: record.value)
-    bounds = _bounds(machine, len(names))
+    best = max(history[: len(estimator.models_[0].maximum.history)], key=lambda record: record.value)
+    bounds = _bounds(estimator, len(names))
     rows = []
     for name, value, (low, high) in zip(names, best.end, bounds):
         stem = str(name).split("[")[0].split(".")[-1]
@@ -81,13 +82,13 @@ def describe_hyperparameters(machine: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _bounds(machine: Any, size: int) -> Any:
+def _bounds(estimator: Any, size: int) -> Any:
     """Return bounds of theta, infinite where they are in other units than theta."""
-    models = getattr(machine, "models_", None)
-    if not models or hasattr(machine, "_targets"):
+    models = getattr(estimator, "models_", None)
+    if not models or hasattr(estimator, "_targets"):
         return [(-np.inf, np.inf)] * size
     bounds = models[0].objective.bounds
     return bounds if len(bounds) == size else [(-np.inf, np.inf)] * size
 
 
-__all__ = ["MACHINES", "MEANINGS", "describe_hyperparameters", "describe_machine"]
+__all__ = ["ESTIMATORS", "MEANINGS", "describe_estimator", "describe_hyperparameters"]

@@ -132,7 +132,7 @@ def _model(facts: Mapping[str, Any]) -> str:
     rows = [[row["name"], row["value"], row["meaning"]] for row in facts["hyperparameters"]]
     if not rows:
         return "<p>The hyperparameters were given, not learnt.</p>"
-    intro = "<p>Hyperparameters that maximise the evidence (of the first machine, if there are several):</p>"
+    intro = "<p>Hyperparameters that maximise the evidence (of the first model, if there are several):</p>"
     return intro + _table(["hyperparameter", "value", "meaning"], rows)
 
 
@@ -143,7 +143,7 @@ def _evidence(facts: Mapping[str, Any]) -> str:
         [f"{i + 1}", s["value"], s["evaluations"], s["status"], f"{s['seconds']:.2f} s"]
         for i, s in enumerate(facts["starts"])
     ]
-    intro = "<p>The search climbs the evidence from several starts. Starts that agree make a good optimum likely.</p>"
+    intro = "<p>The evidence was maximised from several starts. Starts that agree make a good optimum likely.</p>"
     table = _table(["start", "log evidence", "evaluations", "how it ended", "time"], rows)
     return intro + evidence_picture(facts) + table
 
@@ -169,7 +169,7 @@ def _relevance(relevance: Mapping[str, float] | None) -> str:
 
 def _calibration(facts: Mapping[str, Any], test: Mapping[str, Any] | None) -> tuple[str, str]:
     performance = test or facts["performance"]
-    picture = performance_picture(performance) or "<p>This machine gives no probabilities.</p>"
+    picture = performance_picture(performance) or "<p>This estimator gives no probabilities.</p>"
     if facts["task"] == "classification":
         return (
             "Calibration",
@@ -180,14 +180,14 @@ def _calibration(facts: Mapping[str, Any], test: Mapping[str, Any] | None) -> tu
 
 def _support(support: Mapping[str, int] | None) -> str:
     if support is None:
-        return "<p>This machine has no support vectors.</p>"
+        return "<p>This estimator has no support vectors.</p>"
     share = support["vectors"] / max(1, support["rows"])
     return f"<p>The solution rests on {support['vectors']} of {support['rows']} training rows ({share:.0%}).</p>"
 
 
 def _doubts(doubts: Mapping[str, Any] | None) -> tuple[str, str]:
     if doubts is None:
-        return "Label doubts", "<p>Not available for this machine.</p>"
+        return "Label doubts", "<p>Not available for this estimator.</p>"
     if doubts["kind"] == "labels":
         if not doubts["rows"]:
             return "Label doubts", "<p>No label is contradicted by the other rows.</p>"

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
 from bayesvm.hyper import SearchStatus
-from bayesvm.report.descriptions import describe_hyperparameters, describe_machine
+from bayesvm.report.descriptions import describe_estimator, describe_hyperparameters
 from bayesvm.report.performance import measure, of_probabilities
 
 #: Rows of doubtful labels or surprising targets that are listed.
@@ -32,7 +32,7 @@ def collect_facts(
     Parameters
     ----------
     estimator : fitted estimator or pipeline
-        The machine.
+        What the report is about.
     X, y : training data
         As given to ``fit``.
     target : str
@@ -47,25 +47,25 @@ def collect_facts(
     facts : dict
         See :func:`bayesvm.report.render`.
     """
-    machine = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     y = np.asarray(y)
     numbers = np.arange(1, len(y) + 1) if rows is None else np.asarray(rows)
-    performance = _own_performance(estimator, machine, X, y)
+    performance = _own_performance(estimator, final, X, y)
     facts: dict[str, Any] = {
-        "estimator": type(machine).__name__,
-        "task": "classification" if is_classifier(machine) else "regression",
-        "data": _data(machine, y, target, preparation),
-        "machine": describe_machine(machine),
-        "hyperparameters": describe_hyperparameters(machine),
-        "log_evidence": _float(getattr(machine, "log_evidence_", None)),
-        "converged": bool(getattr(machine, "converged_", True)),
-        "starts": _starts(machine),
+        "estimator": type(final).__name__,
+        "task": "classification" if is_classifier(final) else "regression",
+        "data": _data(final, y, target, preparation),
+        "machine": describe_estimator(final),
+        "hyperparameters": describe_hyperparameters(final),
+        "log_evidence": _float(getattr(final, "log_evidence_", None)),
+        "converged": bool(getattr(final, "converged_", True)),
+        "starts": _starts(final),
         "performance": performance,
-        "relevance": _relevance(machine),
-        "support": _support(machine, len(y)),
-        "doubts": _doubts(machine, y, numbers),
+        "relevance": _relevance(final),
+        "support": _support(final, len(y)),
+        "doubts": _doubts(final, y, numbers),
     }
-    facts["warnings"] = _warnings(machine, facts)
+    facts["warnings"] = _warnings(final, facts)
     return facts
 
 
@@ -73,14 +73,14 @@ def _float(value: Any) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def _data(machine: Any, y: np.ndarray, target: str, preparation: Sequence[str]) -> dict[str, Any]:
+def _data(estimator: Any, y: np.ndarray, target: str, preparation: Sequence[str]) -> dict[str, Any]:
     summary: dict[str, Any] = {
         "rows": len(y),
-        "features": int(machine.n_features_in_),
+        "features": int(estimator.n_features_in_),
         "target": target,
         "preparation": list(preparation),
     }
-    if is_classifier(machine):
+    if is_classifier(estimator):
         labels, counts = np.unique(y, return_counts=True)
         summary["classes"] = [[str(label), int(count)] for label, count in zip(labels, counts)]
     else:
@@ -89,12 +89,12 @@ def _data(machine: Any, y: np.ndarray, target: str, preparation: Sequence[str]) 
     return summary
 
 
-def _histories(machine: Any) -> list[Sequence[Any]]:
+def _histories(estimator: Any) -> list[Sequence[Any]]:
     """Return the records of the starts, model by model."""
-    return [model.maximum.history for model in getattr(machine, "models_", ()) if hasattr(model, "maximum")]
+    return [model.maximum.history for model in getattr(estimator, "models_", ()) if hasattr(model, "maximum")]
 
 
-def _starts(machine: Any) -> list[dict[str, Any]]:
+def _starts(estimator: Any) -> list[dict[str, Any]]:
     return [
         {
             "machine": k,
@@ -103,14 +103,14 @@ def _starts(machine: Any) -> list[dict[str, Any]]:
             "status": record.status.value,
             "seconds": float(record.seconds),
         }
-        for k, history in enumerate(_histories(machine))
+        for k, history in enumerate(_histories(estimator))
         for record in history
     ]
 
 
-def _own_performance(estimator: Any, machine: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
-    if hasattr(machine, "loo_proba_"):
-        return as_plain(of_probabilities(machine.loo_proba_, y, machine.classes_, "leave-one-out"))
+def _own_performance(estimator: Any, final: Any, X: Any, y: np.ndarray) -> dict[str, Any]:
+    if hasattr(final, "loo_proba_"):
+        return as_plain(of_probabilities(final.loo_proba_, y, final.classes_, "leave-one-out"))
     return as_plain(measure(estimator, X, y, "training rows (optimistic)"))
 
 
@@ -133,37 +133,37 @@ def as_plain(performance: Any) -> dict[str, Any]:
     return plain
 
 
-def _relevance(machine: Any) -> dict[str, float] | None:
-    named = getattr(machine, "named_relevance_", None)
+def _relevance(estimator: Any) -> dict[str, float] | None:
+    named = getattr(estimator, "named_relevance_", None)
     return None if named is None else {str(name): float(value) for name, value in named.items()}
 
 
-def _support(machine: Any, n: int) -> dict[str, int] | None:
-    support = getattr(machine, "support_", None)
+def _support(estimator: Any, n: int) -> dict[str, int] | None:
+    support = getattr(estimator, "support_", None)
     return None if support is None else {"vectors": len(support), "rows": n}
 
 
-def _doubts(machine: Any, y: np.ndarray, numbers: np.ndarray) -> dict[str, Any] | None:
+def _doubts(estimator: Any, y: np.ndarray, numbers: np.ndarray) -> dict[str, Any] | None:
     """Return the most doubtful labels (from leave-one-out probabilities) or the most surprising targets."""
-    if hasattr(machine, "loo_proba_"):
-        codes = np.searchsorted(machine.classes_, y)
-        doubt = 1.0 - machine.loo_proba_[np.arange(len(y)), codes]
+    if hasattr(estimator, "loo_proba_"):
+        codes = np.searchsorted(estimator.classes_, y)
+        doubt = 1.0 - estimator.loo_proba_[np.arange(len(y)), codes]
         order = [i for i in np.argsort(-doubt, kind="stable")[:LISTED] if doubt[i] > 0.5]
-        best = machine.classes_[machine.loo_proba_.argmax(axis=1)]
+        best = estimator.classes_[estimator.loo_proba_.argmax(axis=1)]
         rows = [[int(numbers[i]), str(y[i]), str(best[i]), float(doubt[i])] for i in order]
         return {"kind": "labels", "rows": rows}
-    score = getattr(machine, "outlier_score_", None)
+    score = getattr(estimator, "outlier_score_", None)
     if score is None or np.ndim(score) != 1:
         return None
     order = [i for i in np.argsort(-score, kind="stable")[:LISTED] if score[i] > 5.0]
     return {"kind": "targets", "rows": [[int(numbers[i]), f"{y[i]:.6g}", "", float(np.exp(-score[i]))] for i in order]}
 
 
-def _warnings(machine: Any, facts: Mapping[str, Any]) -> list[str]:
+def _warnings(estimator: Any, facts: Mapping[str, Any]) -> list[str]:
     found = []
     if not facts["converged"]:
         found.append("The search for hyperparameters did not converge; more evaluations (max_evaluations) may help.")
-    for history in _histories(machine):
+    for history in _histories(estimator):
         values = [record.value for record in history if np.isfinite(record.value)]
         if any(record.status is SearchStatus.INTERRUPTED for record in history):
             found.append("The search was interrupted; the model is the best that had been found until then.")

@@ -99,16 +99,16 @@ def _of_regressor(estimator: Any, X: Any, y: Vector, source: str) -> Performance
         _mean("mean absolute error", np.abs(residual), "in the units of the target"),
     ]
     ends = None
-    machine, inputs = estimator, X
+    final, inputs = estimator, X
     if isinstance(estimator, Pipeline):
-        machine, inputs = estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X
-    if hasattr(machine, "predict_interval"):
-        lower, upper = (np.asarray(end) for end in machine.predict_interval(inputs, 0.95))
+        final, inputs = estimator[-1], estimator[:-1].transform(X) if len(estimator) > 1 else X
+    if hasattr(final, "predict_interval"):
+        lower, upper = (np.asarray(end) for end in final.predict_interval(inputs, 0.95))
         inside = (y >= lower) & (y <= upper)
         figures.append(_share(COVERAGE, inside))
         ends = (y, predicted, lower, upper)
-    if hasattr(machine, "log_density"):
-        surprise = -np.asarray(machine.log_density(inputs, y))
+    if hasattr(final, "log_density"):
+        surprise = -np.asarray(final.log_density(inputs, y))
         figures.append(_mean("negative log-density [nats]", surprise, "mean surprise at the true target"))
     return Performance(source, len(y), tuple(figures), residuals=ends)
 

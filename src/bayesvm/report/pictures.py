@@ -14,7 +14,7 @@ from bayesvm.plots import EvidenceTraceDisplay, RelevanceDisplay, ReliabilityDis
 
 
 def evidence_picture(facts: Mapping[str, Any]) -> str:
-    """Return the picture of the starts of the first machine ("" if there is none)."""
+    """Return the picture of the starts of the first model ("" if there is none)."""
     starts = [s for s in facts["starts"] if s["machine"] == 0]
     if not any(s["value"] is not None for s in starts):
         return ""

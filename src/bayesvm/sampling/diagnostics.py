@@ -36,7 +36,7 @@ class Diagnostics:
     divergences: int
 
     @property
-    def trouble(self) -> str:
+    def problems(self) -> str:
         """What is wrong, in words; empty if the draws can be trusted."""
         found = []
         if np.any(self.rhat > LARGEST_RHAT):

@@ -1,4 +1,4 @@
-"""Draws of the hyperparameters of a fitted machine, and what can be done with them."""
+"""Draws of the hyperparameters of a fitted estimator, and what can be done with them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class ThetaSamples:
     estimator : fitted estimator
         Whose hyperparameters were drawn.
     data : list of arviz.InferenceData
-        One per machine, with the variable ``theta`` (logarithms, on the scale used inside) and the names of its entries
+        One per model, with the variable ``theta`` (logarithms, on the scale used inside) and the names of its entries
         as coordinate ``parameter``.
     diagnostics : list of Diagnostics
-        One per machine.
+        One per model.
     method : str
         "nuts" or "ensemble".
     seconds : float
@@ -50,15 +50,15 @@ class ThetaSamples:
     @property
     def converged(self) -> bool:
         """Whether all chains have mixed."""
-        return not any(d.trouble for d in self.diagnostics)
+        return not any(d.problems for d in self.diagnostics)
 
     def draws(self, machine: int = 0) -> Vector:
-        """Return all draws of theta of one machine, shape (n_draws, p)."""
+        """Return all draws of theta of one model, shape (n_draws, p)."""
         theta = np.asarray(self.data[machine].posterior["theta"])
         return theta.reshape(-1, theta.shape[-1])
 
     def committee(self, n_members: int = 100) -> Committee:
-        """Return the machine averaged over draws, Thesis (3.70).
+        """Return the estimator averaged over draws, Thesis (3.70).
 
         Parameters
         ----------
@@ -138,10 +138,10 @@ def sample_theta(
             arviz.from_dict(posterior, coords={"parameter": list(objective.names)}, dims={"theta": ["parameter"]})
         )
         found.append(diagnose(data[-1], objective.names, made.divergences))
-    trouble = sorted({d.trouble for d in found if d.trouble})
-    if trouble:
+    problems = sorted({d.problems for d in found if d.problems})
+    if problems:
         warnings.warn(
-            f"sample_theta: the chains have not mixed: {'; '.join(trouble)}", ConvergenceWarning, stacklevel=2
+            f"sample_theta: the chains have not mixed: {'; '.join(problems)}", ConvergenceWarning, stacklevel=2
         )
     return ThetaSamples(estimator, data, found, chosen, time.perf_counter() - began)
 

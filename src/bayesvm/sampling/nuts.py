@@ -15,7 +15,7 @@ from bayesvm.typing import Matrix, Vector
 
 @dataclasses.dataclass(frozen=True)
 class Chains:
-    """Draws of theta, shape (chains, draws, p), and the number of divergent transitions (0 for a sampler without gradients)."""
+    """Draws of theta, shape (chains, draws, p), and the number of divergent transitions (0 without gradients)."""
 
     theta: Any
     divergences: int

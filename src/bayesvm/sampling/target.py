@@ -41,7 +41,7 @@ class Target:
         return np.asarray(logit(share))
 
     def log_density(self, u: Vector, warm_start: Vector | None = None) -> tuple[float, Vector, Vector | None]:
-        """Return the log density with its gradient in u, and a warm start for the next call; ``-inf`` if not computable."""
+        """Return the log density with its gradient in u (``-inf`` if not computable), and the next warm start."""
         u = np.asarray(u, dtype=float)
         low, high = self.objective.bounds.T
         try:

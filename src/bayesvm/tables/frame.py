@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
+from bayesvm.lookup import did_you_mean, listed
 from bayesvm.tables.errors import DataError
-from bayesvm.tables.suggestion import did_you_mean, listed
 
 if TYPE_CHECKING:
     import pandas as pd

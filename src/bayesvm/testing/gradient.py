@@ -1,4 +1,4 @@
-"""Seeing for yourself that the evidence gradient of a fitted machine is right."""
+"""Seeing for yourself that the evidence gradient of a fitted estimator is right."""
 
 from __future__ import annotations
 

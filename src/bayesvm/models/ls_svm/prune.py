@@ -27,7 +27,7 @@ def pruned_sizes(n: int, target: int) -> list[int]:
 def prune(
     kernel: Kernel, X: Inputs, y: Matrix, design: Design, gamma: float, target: int, visit: Callable[[Indices], float]
 ) -> tuple[Indices, tuple[tuple[int, float], ...]]:
-    r"""Leave out the rows with the smallest support values :math:`|\alpha_i|`, a tenth at a time, with a refit each time.
+    r"""Leave out the rows with the smallest support values :math:`|\alpha_i|`, a tenth at a time, and refit.
 
     VanGestel2002 section 2.2. The refit to the rows that are kept decides which row goes next.
 

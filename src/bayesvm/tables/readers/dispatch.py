@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from bayesvm.lookup import did_you_mean
 from bayesvm.tables.errors import DataError
 from bayesvm.tables.file_formats import FORMATS, guess_format
 from bayesvm.tables.frame import pandas
@@ -16,7 +17,6 @@ from bayesvm.tables.readers.excel import read_excel
 from bayesvm.tables.readers.json_records import read_json
 from bayesvm.tables.readers.libsvm import read_libsvm
 from bayesvm.tables.readers.parquet import read_parquet
-from bayesvm.tables.suggestion import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from bayesvm.lookup import did_you_mean, listed
 from bayesvm.tables.errors import DataError, TableWarning
 from bayesvm.tables.readers.rows import Rows, table_of
-from bayesvm.tables.suggestion import did_you_mean, listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,4 @@
-"""The companions on whose evidence the climb begins, several outputs under one theta, and starts of regression."""
+"""Regression: surrogates with wider zones, several outputs under one theta, and starts."""
 
 import dataclasses
 
@@ -16,7 +16,7 @@ from bayesvm.testing import five_point, relative_error
 
 @pytest.mark.parametrize("kind", [lib.SoftInsensitive, lib.SmoothInsensitive])
 @pytest.mark.parametrize(("n", "beta"), [(100, 1.0), (2000, 1.0), (4000, 0.5), (100_000, 0.3)])
-def test_eased_companion_has_wider_zones(kind, n, beta):
+def test_the_eased_surrogate_has_wider_zones(kind, n, beta):
     loss = kind(7.0, 0.2, 0.3).fix("C")
     eased = loss.eased(n, 2000)
     assert eased.beta == beta
@@ -24,7 +24,7 @@ def test_eased_companion_has_wider_zones(kind, n, beta):
     assert eased is loss or isinstance(eased, lib.SoftInsensitive)
 
 
-def test_eased_companion_of_huber_and_of_weights():
+def test_the_eased_surrogate_of_huber_and_of_weights():
     assert lib.Huber().eased(10, 300) == lib.Huber()
     weighted = lib.Weighted(lib.SoftInsensitive(), [1.0, 2.0])
     assert weighted.eased(2, 300).likelihood.beta == 1.0
