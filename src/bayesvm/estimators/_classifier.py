@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -116,7 +116,7 @@ def training_data(labelled: LabelledData, standardizer: Standardizer, names: lis
     )
 
 
-class BayesianClassifier(ClassifierMixin, BaseEstimator):
+class BayesianClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of the self-tuning classifiers: a subclass has a constructor and says what it is made of (``_spec``)."""
 
     #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.

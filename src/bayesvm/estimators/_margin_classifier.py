@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import warnings
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
@@ -114,7 +114,7 @@ def dual_values(estimator: Any, X: Any) -> Matrix:
     return estimator._model.values(Inputs(X))
 
 
-class MarginClassifier(ClassifierMixin, BaseEstimator):
+class MarginClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of the margin classifiers; see :class:`~bayesvm.ExtendedSVC` for arguments, attributes and notes."""
 
     #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.

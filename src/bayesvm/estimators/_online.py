@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +22,7 @@ from bayesvm.typing import Matrix, Vector
 RULES = {"budget": whole(1, None), "novelty": real(least=0.0, most=1.0), "n_tune": whole(2)}
 
 
-class OnlineGP(BaseEstimator):
+class OnlineGP(BaseEstimator, ABC):
     """Base of the online processes: a Gaussian process fitted to some rows gives the model, then rows are added."""
 
     @abstractmethod

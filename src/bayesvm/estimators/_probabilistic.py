@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from bayesvm.models.probabilities import decision_of
 from bayesvm.typing import Matrix
 
 
-class ProbabilisticClassifier(ClassifierMixin):
+class ProbabilisticClassifier(ClassifierMixin, ABC):
     """Base of such classifiers: a subclass sets ``classes_`` and gives the logarithms of its probabilities."""
 
     @abstractmethod

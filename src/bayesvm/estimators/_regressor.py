@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -45,7 +45,7 @@ def checked_weights(sample_weight: Any, X: Any) -> Vector | None:
     return weights
 
 
-class BayesianRegressor(RegressorMixin, BaseEstimator):
+class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
     """Base of the self-tuning regressors: a subclass has a constructor and says what it is made of (``_spec``)."""
 
     #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.

@@ -193,9 +193,10 @@ class GaussianProcessModel:
         likelihood = self.likelihood.plain
         assert isinstance(likelihood, Classification)
         columns = [likelihood.log_odds(mean[:, k], var[:, k]) for k in range(self.n_outputs)]
-        corrections = self.calibrations or (Calibration(),) * self.n_outputs
-        applied = [c.apply(odds) for c, odds in zip(corrections, columns, strict=True) if isinstance(c, Calibration)]
-        return np.column_stack(applied)
+        for k, correction in enumerate(self.calibrations):
+            assert isinstance(correction, Calibration)
+            columns[k] = correction.apply(columns[k])
+        return np.column_stack(columns)
 
     # -- after the search ---------------------------------------------------------------------------------------------
     def refined(self, method: EP | None) -> GaussianProcessModel:
