@@ -245,7 +245,7 @@ def test_several_outputs():
 
 
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(1).uniform(size=70)], ids=["plain", "weighted"])
-def test_an_output_is_standardised_alike_whatever_its_companions(weights):
+def test_an_output_is_standardised_alike_whatever_the_others_are(weights):
     Y = np.random.default_rng(0).lognormal(size=(70, 3))
     joint = TargetScale.of(Y, weights)
     alone = [TargetScale.of(Y[:, k : k + 1], weights) for k in range(3)]

@@ -127,7 +127,7 @@ def test_bad_arguments(moons, arguments, message):
 
 
 # -- the two numbers ---------------------------------------------------------------------------------------------------
-def test_calibration_finds_timid_probabilities():
+def test_calibration_finds_under_confident_probabilities():
     rng = np.random.default_rng(0)
     odds = 3.0 * rng.normal(size=2000)
     y = np.where(rng.random(2000) < expit(odds), 1.0, -1.0)

@@ -48,7 +48,7 @@ def test_units_of_the_targets_do_not_matter():
     assert b.log_marginal_likelihood_ == pytest.approx(a.log_marginal_likelihood_ - 60 * np.log(1e3), abs=1e-3)
 
 
-def test_separable_classes_do_not_make_the_machine_timid():
+def test_probabilities_of_separable_classes_are_not_under_confident():
     X, y = make_moons(60, noise=0.2, random_state=0)
     T, t = make_moons(500, noise=0.2, random_state=9)
     machine = RelevanceVectorClassifier(n_starts=1).fit(X, y)

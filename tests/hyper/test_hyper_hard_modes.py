@@ -46,7 +46,7 @@ def test_a_value_far_from_the_mode_does_not_count():
     assert point.problem
 
 
-def test_a_climb_begins_at_a_hard_point_with_a_latent_of_another():
+def test_a_search_begins_at_a_hard_point_with_a_latent_of_another():
     full, found = needed()
     short = Maximizer(max_evaluations=1)
     there = dataclasses.replace(full, inference=Laplace(Newton(max_iter=found.evidence.n_iter - 3)))

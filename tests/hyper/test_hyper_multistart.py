@@ -65,7 +65,7 @@ STARTS = [np.array(s) for s in ([2.3, 0.3, 4.6], [0.0, 0.0, 0.0], [4.6, 0.3, 4.6
 
 
 # -- results ----------------------------------------------------------------------------------------------------------
-def test_best_of_two_hills():
+def test_best_of_two_optima():
     found = Maximizer().maximize(Known(two_hills, 1), [np.array([9.0]), np.array([1.0])])
     assert found.status is SearchStatus.CONVERGED
     np.testing.assert_allclose(found.theta, 0.0, atol=0.2)
@@ -96,7 +96,7 @@ def test_a_real_evidence():
     assert found.value >= max(objective.evaluate(s).value for s in STARTS)
 
 
-def test_a_tighter_tolerance_climbs_higher():
+def test_a_tighter_tolerance_ends_higher():
     objective = machine()
     loose, tight = (Maximizer(tol=tol).maximize(objective, STARTS[:1]) for tol in (3e-3, 1e-6))
     assert tight.value >= loose.value

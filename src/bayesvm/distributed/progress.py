@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesvm.hyper.progress import terminal_bar
 from bayesvm.typing import Vector
 
 logger = logging.getLogger("bayesvm.distributed")
@@ -33,11 +34,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._bar: Any = None
         self.evaluations = 0
         if estimator.verbose:
-            try:
-                from tqdm import tqdm
-            except ImportError:
-                raise ImportError("a progress bar (verbose=1) needs tqdm: pip install 'bayesvm[progress]'") from None
-            self._bar = tqdm(desc=type(estimator).__name__, unit=" blocks", disable=None, leave=False)
+            self._bar = terminal_bar(type(estimator).__name__, unit=" blocks")
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayesvm.estimators._regressor import target_columns
+from bayesvm.models.probabilities import one_against_rest
 from bayesvm.models.scaling import TargetScale
 from bayesvm.typing import Matrix, Vector
 
@@ -64,8 +65,7 @@ class LabelMap(RowMap):
     def targets(self, y: Any) -> Matrix:
         """Return one column for two classes, one per class for more."""
         codes = np.searchsorted(self.classes, y)
-        positives = range(self.classes.size) if self.classes.size > 2 else (1,)
-        return np.column_stack([np.where(codes == k, 1.0, -1.0) for k in positives])
+        return one_against_rest(codes, self.classes.size)
 
     def weights(self, y: Any, weights: Any) -> Vector | None:
         """Return the weights of the rows times those of their classes."""

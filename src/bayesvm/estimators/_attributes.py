@@ -154,9 +154,17 @@ def columns(parts: Sequence[tuple[Matrix, Matrix]]) -> tuple[Matrix, Matrix]:
     return np.hstack([mean for mean, _ in parts]), np.hstack([var for _, var in parts])
 
 
+def mean_and_std(mean: Matrix, var: Matrix, return_std: bool) -> Any:
+    """Return latent means, with standard deviations if asked for; those of one output as vectors."""
+    if mean.shape[1] == 1:
+        mean, var = mean[:, 0], var[:, 0]
+    return (mean, np.sqrt(var)) if return_std else mean
+
+
 __all__ = [
     "adopt",
     "columns",
+    "mean_and_std",
     "only",
     "progress",
     "select_features",

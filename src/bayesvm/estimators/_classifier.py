@@ -21,7 +21,7 @@ from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Likelihood
 from bayesvm.models.base import ModelSpec, TrainingData, typical_distance
 from bayesvm.models.fit import fit_model, fit_outputs
-from bayesvm.models.probabilities import decision_of, log_proba_of
+from bayesvm.models.probabilities import decision_of, log_proba_of, one_against_rest
 from bayesvm.models.scaling import Standardizer
 from bayesvm.typing import Indices, Matrix, Vector
 
@@ -102,16 +102,15 @@ def read_labels(fitted: Any, X: Any, y: Any, sample_weight: Any, class_weight: A
 def training_data(labelled: LabelledData, standardizer: Standardizer, names: list[str] | None) -> TrainingData:
     """Return what models are fitted to: labels -1/+1 of the second class, or of each class against the rest."""
     codes, inputs = labelled.codes[labelled.rows], standardizer.inputs(labelled.X[labelled.rows])
-    n_classes = labelled.frequencies.weighted.size
-    positives = range(n_classes) if n_classes > 2 else (1,)
+    signs = one_against_rest(codes, labelled.frequencies.weighted.size)
     return TrainingData(
         inputs,
-        np.column_stack([np.where(codes == k, 1.0, -1.0) for k in positives]),
+        signs,
         labelled.weights,
         typical_distance(inputs, labelled.weights),
         names,
         codes,
-        scale=np.ones(len(positives)),
+        scale=np.ones(signs.shape[1]),
         standardizer=standardizer,
     )
 
@@ -248,10 +247,7 @@ class BayesianClassifier(ClassifierMixin, BaseEstimator, ABC):
         std : array of the same shape
             Posterior standard deviation; only if ``return_std``.
         """
-        mean, var = self._latent(X)
-        if mean.shape[1] == 1:
-            mean, var = mean[:, 0], var[:, 0]
-        return (mean, np.sqrt(var)) if return_std else mean
+        return attributes.mean_and_std(*self._latent(X), return_std)
 
     def sample(self, X: Any, n_draws: int = 1, random_state: Any = None) -> Matrix:
         """Return joint posterior draws of the latent function at the rows of X.

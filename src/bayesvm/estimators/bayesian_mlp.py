@@ -11,12 +11,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesvm.estimators._arguments import check_arguments, generator, is_whole, whole
-from bayesvm.estimators._attributes import adopt, twin
+from bayesvm.estimators._attributes import adopt, mean_and_std, twin
 from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.inference.mlp import NetworkTrainer, best_network
 from bayesvm.likelihoods import GaussianNoise, Likelihood, Logistic
-from bayesvm.models.probabilities import log_proba_of
+from bayesvm.models.probabilities import log_proba_of, one_against_rest
 from bayesvm.models.scaling import Standardizer, TargetScale
 from bayesvm.typing import Matrix, Vector
 
@@ -284,8 +284,7 @@ class BayesianMLPClassifier(ProbabilisticClassifier, _BayesianMLP):
         fitted.classes_, codes = np.unique(y, return_inverse=True)
         if fitted.classes_.size < 2:
             raise ValueError(f"y: expected at least two classes, found one class, {fitted.classes_.tolist()[0]!r}")
-        positives = [1] if fitted.classes_.size == 2 else range(fitted.classes_.size)
-        Y = np.column_stack([np.where(codes == k, 1.0, -1.0) for k in positives])
+        Y = one_against_rest(codes, fitted.classes_.size)
         fitted._standardizer = Standardizer.of(X)
         fitted.likelihood_ = Logistic()
         fitted._train(X, Y, fitted.likelihood_)
@@ -301,10 +300,7 @@ class BayesianMLPClassifier(ProbabilisticClassifier, _BayesianMLP):
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:
         """Return mean and standard deviation of the outputs before the logistic function; a column each if several."""
-        mean, var = self._latent(X)
-        if mean.shape[1] == 1:
-            mean, var = mean[:, 0], var[:, 0]
-        return (mean, np.sqrt(var)) if return_std else mean
+        return mean_and_std(*self._latent(X), return_std)
 
 
 __all__ = ["BayesianMLPClassifier", "BayesianMLPRegressor"]

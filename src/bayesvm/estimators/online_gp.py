@@ -10,12 +10,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from bayesvm.estimators._arguments import check_arguments
-from bayesvm.estimators._attributes import adopt, only, twin
+from bayesvm.estimators._attributes import adopt, mean_and_std, only, twin
 from bayesvm.estimators._online import RULES, OnlineGP
 from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.estimators.gaussian_process import GPClassifier, GPRegressor
 from bayesvm.models.online import OnlineModel
-from bayesvm.models.probabilities import log_proba_of
+from bayesvm.models.probabilities import log_proba_of, one_against_rest
 from bayesvm.typing import Matrix
 
 
@@ -292,9 +292,8 @@ class OnlineGPClassifier(ProbabilisticClassifier, OnlineGP):
         if unknown.size:
             raise ValueError(f"y: expected labels among {fitted.classes_!r}, found {unknown.tolist()[0]!r}")
         codes = np.searchsorted(fitted.classes_, y)
-        positives = [1] if fitted.classes_.size == 2 else range(fitted.classes_.size)
         inner = fitted._prototype._standardizer.inputs(X).X
-        labels = [np.where(codes == k, 1.0, -1.0) for k in positives]
+        labels = one_against_rest(codes, fitted.classes_.size).T
         fitted._write([model.learn(inner, own) for model, own in zip(fitted.models_, labels, strict=True)])
         adopt(self, fitted)
         return self
@@ -326,10 +325,7 @@ class OnlineGPClassifier(ProbabilisticClassifier, OnlineGP):
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:
         """Return mean and standard deviation of the latent functions, one column per class if more than two."""
-        mean, var = self._latent(X)
-        if mean.shape[1] == 1:
-            mean, var = mean[:, 0], var[:, 0]
-        return (mean, np.sqrt(var)) if return_std else mean
+        return mean_and_std(*self._latent(X), return_std)
 
 
 __all__ = ["OnlineGPClassifier", "OnlineGPRegressor"]

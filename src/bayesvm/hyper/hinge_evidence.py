@@ -258,8 +258,8 @@ class HingeMaximum(Maximum):
 
 #: Share of the accuracy asked of the normaliser that is the least gain per parameter worth a step on guided paths.
 BELOW_NOISE = 0.25
-#: Nats by which a maximum may sink under a better plan for the normaliser before the search counts as misled.
-MISLED = 2.0
+#: Largest overestimate of a maximum by too few draws, in nats, after which the search goes on from there alone.
+LARGEST_OVERESTIMATE = 2.0
 
 
 def maximize_normalized(
@@ -267,8 +267,8 @@ def maximize_normalized(
 ) -> HingeMaximum:
     """Maximise with as many draws as ``tol`` nats ask for at the first start, and again if the end asks for more.
 
-    The second time begins at the end of the first, or at all starts if a better estimate shows that the first was
-    misled.
+    The second time begins at the end of the first, and at all starts too if more draws lower the value at that end by
+    more than ``LARGEST_OVERESTIMATE``.
     """
     if isinstance(objective, FixedProductObjective):
         maximum = maximize_over_C(objective)
@@ -278,8 +278,8 @@ def maximize_normalized(
         finer = objective.planned(maximum.theta, tol)
         if finer.cost > objective.cost:
             objective, first = finer, maximum
-            sunk = first.value - objective.evaluate(first.theta, first.latent).value
-            begin = [first.theta] if sunk <= MISLED else [first.theta, *starts]
+            overestimate = first.value - objective.evaluate(first.theta, first.latent).value
+            begin = [first.theta] if overestimate <= LARGEST_OVERESTIMATE else [first.theta, *starts]
             maximum = maximize_evidence(_as_fine(maximizer, objective, tol), objective, begin, subsample=False)
             maximum = dataclasses.replace(maximum, history=first.history + maximum.history)
     return HingeMaximum.of(objective.planned(maximum.theta, tol, final=True), maximum)

@@ -1,14 +1,23 @@
-"""A progress bar as a callback of the maximiser (extra ``progress``); silent where standard error is not a terminal."""
+"""Progress bars (extra ``progress``), and one as a callback of the maximiser."""
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
+from contextlib import AbstractContextManager
+from typing import Any
 
 from bayesvm.hyper.multistart import SearchProgress
 
 
-class ProgressBar:
+def terminal_bar(title: str, **options: Any) -> Any:
+    """Return a bar of tqdm, which is silent where standard error is not a terminal."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        raise ImportError("a progress bar (verbose=1) needs tqdm: pip install 'bayesvm[progress]'") from None
+    return tqdm(desc=title, disable=None, leave=False, **options)
+
+
+class ProgressBar(AbstractContextManager["ProgressBar"]):
     """Counts evaluations and shows the best value; use it in a ``with`` statement, and call it with each progress.
 
     Parameters
@@ -18,18 +27,9 @@ class ProgressBar:
     """
 
     def __init__(self, title: str) -> None:
-        try:
-            from tqdm import tqdm
-        except ImportError:
-            raise ImportError("a progress bar (verbose=1) needs tqdm: pip install 'bayesvm[progress]'") from None
-        self._bar = tqdm(desc=title, unit=" evaluations", disable=None, leave=False)
+        self._bar = terminal_bar(title, unit=" evaluations")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.close()
 
     def __call__(self, progress: SearchProgress) -> None:
@@ -38,4 +38,4 @@ class ProgressBar:
         self._bar.update()
 
 
-__all__ = ["ProgressBar"]
+__all__ = ["ProgressBar", "terminal_bar"]

@@ -196,7 +196,7 @@ def _is_sparse(X: Any) -> bool:
 
 
 def _scaled(X: Any, weights: Vector | None) -> Any:
-    """Return the columns times the square roots of their weights, as inner products want them."""
+    """Return the columns times the square roots of their weights, for inner products."""
     if weights is None:
         return X
     return sp.csr_array(X.multiply(np.sqrt(weights))) if _is_sparse(X) else X * np.sqrt(weights)

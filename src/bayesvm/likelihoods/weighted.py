@@ -22,7 +22,7 @@ def _inner(name: str) -> property:
     return property(attrgetter(f"likelihood.{name}"), doc=getattr(Likelihood, name).__doc__)
 
 
-def _companion(name: str) -> property:
+def _with_weights(name: str) -> property:
     """Return an attribute that is that of the inner likelihood with the same weights."""
     return property(lambda self: self.around(getattr(self.likelihood, name)), doc=getattr(Likelihood, name).__doc__)
 
@@ -66,7 +66,7 @@ class Weighted(Likelihood):
     argument, slope = _inner("argument"), _inner("slope")
     theta, bounds, names = _inner("theta"), _inner("bounds"), _inner("names")
     with_theta, fix, free, bounded = _changed("with_theta"), _changed("fix"), _changed("free"), _changed("bounded")
-    eased, smoothed, margin_loss = _changed("eased"), _companion("smoothed"), _companion("margin_loss")
+    eased, smoothed, margin_loss = _changed("eased"), _with_weights("smoothed"), _with_weights("margin_loss")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import threading
-from types import TracebackType
-from typing import Self
+from contextlib import AbstractContextManager
 
+from bayesvm.hyper.progress import terminal_bar
 from bayesvm.solvers.working_set import WorkingSetProgress
 
 
-class GapBar:
+class GapBar(AbstractContextManager["GapBar"]):
     """Shows how far the gaps of one or several runs have come down; use it in a ``with`` statement.
 
     Parameters
@@ -22,21 +22,12 @@ class GapBar:
     """
 
     def __init__(self, title: str, runs: int) -> None:
-        try:
-            from tqdm import tqdm
-        except ImportError:
-            raise ImportError("a progress bar (verbose=1) needs tqdm: pip install 'bayesvm[progress]'") from None
-        self._bar = tqdm(desc=title, total=100 * runs, unit="%", disable=None, leave=False)
+        self._bar = terminal_bar(title, total=100 * runs, unit="%")
         self._first: dict[int, float] = {}
         self._done: dict[int, float] = {}
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.close()
 
     def __call__(self, problem: int, tick: WorkingSetProgress, *, done: bool) -> None:

@@ -1,11 +1,17 @@
-"""Class probabilities from log odds, and back."""
+"""Labels of several classes as -1 and +1; class probabilities from log odds, and back."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.special import log_expit, log_softmax
 
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
+
+
+def one_against_rest(codes: Indices, n_classes: int) -> Matrix:
+    """Return +1 for the rows of a class and -1 for the others: of the second of two classes, or of each of more."""
+    positives = range(n_classes) if n_classes > 2 else (1,)
+    return np.column_stack([np.where(codes == k, 1.0, -1.0) for k in positives])
 
 
 def log_proba_of(odds: Matrix) -> Matrix:
@@ -26,4 +32,4 @@ def decision_of(log_proba: Matrix) -> Matrix | Vector:
     return log_proba - np.log(-np.expm1(np.minimum(log_proba, -1e-300)))
 
 
-__all__ = ["decision_of", "log_proba_of"]
+__all__ = ["decision_of", "log_proba_of", "one_against_rest"]

@@ -29,7 +29,7 @@ double curvature_at(const Terms& terms, const Mover& m, double t) {
 }
 
 // Zero of the derivative inside a segment of length `limit` where h is smooth; kInfinity if it lies beyond. The steps
-// are Newton's within a trust region (Thesis app. G): a radius that doubles whenever a step wants to leave it, and the
+// are Newton's within a trust region (Thesis app. G): a radius that doubles whenever a step would leave it, and the
 // bracket of the zero found so far. The derivative increases, so the bracket is valid.
 double newton(const Terms& terms, const Mover& a, const Mover& b, double slope, double curvature, double limit) {
   if (limit < kInfinity && slope + curvature * limit + slope_at(terms, a, limit) + slope_at(terms, b, limit) <= 0.0)

@@ -62,11 +62,11 @@ class Proposal:
 def proposals(L: Matrix, C: float, count: float, weights: Vector) -> tuple[Proposal, ...]:
     """Return the wide and the narrow Gaussian for the prior with the lower factor L; they depend smoothly on it."""
     zero = np.zeros_like(weights)
-    wide = _settled(L, C, count * weights, zero, zero)
+    wide = _iterated(L, C, count * weights, zero, zero)
     K = L @ L.T
     K[np.diag_indices_from(K)] += NOISE
     factor = cholesky(K, overwrite=True, what="the Gram matrix of the normaliser's nodes")
-    narrow = _settled(L, C, count * weights, factor.solve(np.full(weights.size, HEIGHT)), C * count * weights)
+    narrow = _iterated(L, C, count * weights, factor.solve(np.full(weights.size, HEIGHT)), C * count * weights)
     return wide, narrow
 
 
@@ -83,8 +83,8 @@ def proposal_factor(log_factor: LogFactor, chosen: Sequence[Proposal]) -> LogFac
     return over_proposals
 
 
-def _settled(L: Matrix, C: float, mass: Vector, alpha: Vector, T: Vector) -> Proposal:
-    r"""Iterate from given :math:`\alpha` and T; ``mass`` is :math:`n \omega`."""
+def _iterated(L: Matrix, C: float, mass: Vector, alpha: Vector, T: Vector) -> Proposal:
+    r"""Iterate to a proposal, from :math:`\alpha` and T; ``mass`` is :math:`n \omega`."""
     m = L @ (alpha @ L)
     A, log_det = _root(L, T)
     for _ in range(ITERATIONS):
