@@ -129,10 +129,17 @@ def test_a_noise_parameter_needs_its_unit():
         forgetful()
 
 
-def test_several_noise_parameters_need_their_derivatives():
-    several = {"positive": {"scale": (0.1, 1.0), "shape": (0.1, 1.0)}, "powers": {"scale": 1, "shape": 0}, "shape": 1.0}
-    noise = dataclasses.dataclass(frozen=True)(type("Several", (HyperbolicSecant,), several))()
-    with pytest.raises(
-        NotImplementedError, match=r"Several.profile_parameters: expected the derivatives in scale, shape"
-    ):
-        noise.theta_derivatives(np.zeros(1), np.ones(1))
+@pytest.mark.parametrize("powers", [{"scale": 0}, {"scale": 1, "shape": 0}], ids=str)
+def test_derivatives_that_do_not_follow_from_the_unit_must_be_given(powers):
+    fields = {"positive": dict.fromkeys(powers, (0.1, 1.0)), "powers": powers, "shape": 1.0}
+    noise = dataclasses.dataclass(frozen=True)(type("Shaped", (HyperbolicSecant,), fields))()
+    one = np.ones(1)
+    for find in (noise.theta_derivatives, lambda y, f: noise.expected_theta(y, f, one)):
+        with pytest.raises(NotImplementedError, match=r"Shaped.profile_parameters: expected the derivatives in scale"):
+            find(0.0 * one, one)
+
+
+def test_a_derivative_that_is_given_is_used():
+    given = {"profile_parameters": lambda self, t: {"scale": (np.full_like(t, 7.0), 0.0 * t, 0.0 * t)}}
+    noise = dataclasses.dataclass(frozen=True)(type("Given", (HyperbolicSecant,), given))()
+    assert noise.expected_theta(np.zeros(1), np.ones(1), np.ones(1))[0] == pytest.approx(7.0)

@@ -317,11 +317,11 @@ class Regression(Likelihood):
         return -np.ones_like(y)
 
     def profile_parameters(self, t: Vector) -> Mapping[str, tuple[Vector, Vector, Vector]]:
-        """Return the derivatives in the logarithm of the one parameter; with several, a subclass gives them."""
-        if len(self.positive) != 1:
+        """Return the derivatives in the logarithm of the one parameter, if it has a unit; else a subclass gives them."""
+        if len(self.powers) != 1 or 0 in self.powers.values():
             return super().profile_parameters(t)
-        (name,) = self.positive
-        p, power = self.profile(t), self.powers[name]
+        ((name, power),) = self.powers.items()
+        p = self.profile(t)
         first, second = p.gradient + t * p.curvature, 2.0 * p.curvature + t * p.third
         return {name: ((1.0 - t * p.gradient) / power, -first / power, -second / power)}
 
@@ -357,7 +357,8 @@ class Regression(Likelihood):
 @expected_theta.register
 def _(likelihood: Regression, t: Vector, var: Vector) -> Matrix:
     """Return, for one parameter, the expectation of its derivative: that of t loss' is m E' + v E''."""
-    if len(likelihood.positive) != 1:
+    derived = type(likelihood).profile_parameters is Regression.profile_parameters
+    if not derived or len(likelihood.powers) != 1 or 0 in likelihood.powers.values():
         return expected_theta.dispatch(object)(likelihood, t, var)
     (power,) = likelihood.powers.values()
     e = expected(likelihood, t, var)
