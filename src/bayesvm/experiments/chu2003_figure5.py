@@ -33,7 +33,7 @@ def surface(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
         "kappa": 10.0**width,
         "evidence": np.round(evidence, 4),
         "error": np.round(error, 4),
-        "correlation": float(np.corrcoef(*ranks)[0, 1]),
+        "correlation": float(np.corrcoef(np.array(ranks, dtype=float))[0, 1]),
         "at_best": float(error[best]),
         "least": float(error.min()),
     }

@@ -16,7 +16,7 @@ from bayesvm.experiments.measures import classification
 from bayesvm.kernels import Constant, Gaussian
 
 #: kappa_0, kappa, kappa_b, and the test error of BTSVC and of SVC: mean and standard deviation.
-PAPER = {
+PAPER: dict[str, tuple[Any, ...]] = {
     "banana": (2.308, 1.425, 0.349, (10.39, 0.50), (11.53, 0.66)),
     "breast_cancer": (0.172, 0.115, 0.00343, (25.70, 4.46), (26.04, 4.74)),
     "diabetis": (0.386, 0.0606, 15.638, (23.13, 1.75), (23.53, 1.73)),

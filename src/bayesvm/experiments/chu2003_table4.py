@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bayesvm import BayesianSVC, GPClassifier
-from bayesvm.experiments.base import Case, Column, Experiment, Numbers, Source, Table, published
+from bayesvm.experiments.base import Case, Column, Experiment, Numbers, Published, Source, Table, published
 from bayesvm.experiments.measures import classification
 
 #: Support vectors, test error in per cent of BTSVC, of GPC: mean and standard deviation over 100 partitions (20 for the last three).
@@ -26,7 +26,7 @@ PAPER = {
     "waveform": ((190.7, 22.3), (10.11, 0.45), (10.06, 0.47)),
 }
 #: Machines by the case's method; "paper" keeps to Laplace's method throughout.
-MACHINES = {
+MACHINES: Mapping[str, Callable[[], Any]] = {
     "default": lambda: BayesianSVC(),
     "paper": lambda: BayesianSVC(posterior="laplace", calibrate=None),
     "gpc": lambda: GPClassifier(),
@@ -63,7 +63,7 @@ def cases(method: str, units: int) -> list[Case]:
 
 def column(key: str, head: str, place: int, method: str, digits: int, better: str | None = None) -> Column:
     """Return a column with the paper's numbers for the cases of a method."""
-    numbers = {}
+    numbers: dict[str, Published] = {}
     for name, row in PAPER.items():
         numbers |= published({f"{name}{SUFFIX[method]}": row[place]}, runs(name))
     return Column(key, head, digits, numbers, better=better)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm.experiments.base import Numbers
+from bayesvm.experiments.base import Labels, Numbers
 from bayesvm.typing import Matrix, Vector
 
 
-def classification(machine: Any, X: Matrix, y: Vector, X_test: Matrix, y_test: Vector) -> Numbers:
+def classification(machine: Any, X: Matrix, y: Labels, X_test: Matrix, y_test: Labels) -> Numbers:
     """Fit, and return test error in per cent, mean test NLL, calibration error, support vectors and processor seconds."""
     began = time.process_time()
     machine.fit(X, y)

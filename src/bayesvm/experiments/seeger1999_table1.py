@@ -11,9 +11,9 @@ from sklearn.linear_model import LinearRegression
 
 from bayesvm import GPClassifier, VariationalSVC
 from bayesvm.datasets import make_waveform
-from bayesvm.experiments.base import Case, Column, Experiment, Numbers, Published, Source, Table
+from bayesvm.experiments.base import Case, Column, Experiment, Labels, Numbers, Published, Source, Table
 from bayesvm.experiments.baselines import grid_svc
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Matrix
 
 #: File (none: generated), training rows, and the paper's test errors by method.
 SETS: dict[str, tuple[str | None, int, dict[str, tuple[int, ...]]]] = {
@@ -44,12 +44,12 @@ SETS: dict[str, tuple[str | None, int, dict[str, tuple[int, ...]]]] = {
 WAVEFORM_ROWS = 3304
 
 
-def data_set(name: str, seed: int, source: Source) -> tuple[Matrix, Vector, Matrix, Vector]:
+def data_set(name: str, seed: int, source: Source) -> tuple[Matrix, Labels, Matrix, Labels]:
     """Return training and test data of one draw; pima comes with its own partition, crabs without the species."""
     file, rows, _ = SETS[name]
     if file is None:
-        X, y, _ = make_waveform(WAVEFORM_ROWS, classes=(1, 2), random_state=seed)
-        return X[:rows], y[:rows], X[rows:], y[rows:]
+        X_all, y_all, _ = make_waveform(WAVEFORM_ROWS, classes=(1, 2), random_state=seed)
+        return X_all[:rows], y_all[:rows], X_all[rows:], y_all[rows:]
     data = source.load(file)
     if name == "pima":
         return data.split()
@@ -64,7 +64,7 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     began = time.process_time()
     method = params["method"]
     if method in ("GP", "SVM"):
-        machine = VariationalSVC(
+        machine: Any = VariationalSVC(
             ard=True, likelihood="svc" if method == "SVM" else "logistic", n_starts=params.get("starts", 4)
         ).fit(X, y)
         counts = [np.sum(machine.set_params(predict_with=way).predict(X_test) != y_test) for way in ("mode", "mean")]

@@ -32,8 +32,9 @@ def plot_prior(figure: Any, found: Found) -> None:
     axes = np.empty((len(units), 3), dtype=object)
     for i, j in np.ndindex(axes.shape):
         axes[i, j] = figure.add_subplot(len(units), 3, 3 * i + j + 1, **({"projection": "3d"} if j == 0 else {}))
-    samples = [tuple(np.array(draw) for draw in unit["draws"]) for unit in units]
-    titles = [tuple(map(repr, FIGURE_1[list(ROWS).index(name)])) for name in found]
+    samples = [(np.array(first), np.array(second)) for first, second in (unit["draws"] for unit in units)]
+    kernels = (FIGURE_1[ROWS.index(name)] for name in found)
+    titles = [(repr(first), repr(second)) for first, second in kernels]
     SVMPriorDisplay(np.array(units[0]["x"]), samples, 2.0, titles).plot(axes)
 
 
@@ -68,7 +69,7 @@ def evidence(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
         for k in range(50)
     )
     X, y, f = next(draw for draw in tries if np.unique(draw[1]).size == 2)  # the model also makes sets with one label
-    shared = {"C": 2.0, "tune": "C", "standardize": False, "evidence": "naive", "random_state": seed}
+    shared: dict[str, Any] = {"C": 2.0, "tune": "C", "standardize": False, "evidence": "naive", "random_state": seed}
     kernel = Gaussian(1.25, 0.05)
     full = ProbabilisticSVC(kernel, inputs=midpoints, **shared).fit(X, y)
     empirical = ProbabilisticSVC(kernel, **shared).fit(X, y)

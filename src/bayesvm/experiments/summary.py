@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from bayesvm.experiments.base import Column, Found, Numbers, Published, Table
+from bayesvm.typing import Vector
 
 #: Head of the long table.
 HEAD = ("case", "quantity", "ours", "s.e.", "units", "paper", "paper s.e.", "difference / s.e.", "verdict")
@@ -117,14 +118,14 @@ def _paired(case: str, column: Column, found: Found) -> Line | None:
     return Line(case, column.head, mean, error, gaps.size, column.published.get(case), column.digits, None, p)
 
 
-def _values(units: Sequence[Numbers], key: str) -> np.ndarray:
+def _values(units: Sequence[Numbers], key: str) -> Vector:
     """Return a key's finite numbers over the units; ``a.b`` looks into a mapping."""
     first, _, rest = key.partition(".")
     found = [unit.get(first) for unit in units]
     if rest:
         found = [part.get(rest) if isinstance(part, Mapping) else None for part in found]
-    numbers = np.array([float(value) for value in found if value is not None], dtype=float)
-    return numbers[np.isfinite(numbers)]
+    numbers = [float(value) for value in found if value is not None]
+    return np.array([number for number in numbers if math.isfinite(number)])
 
 
 def as_csv(lines: Sequence[Line]) -> str:

@@ -50,7 +50,7 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     data = source.load(params["file"])
     X, y, X_test, y_test = data.random_split(params["rows"], seed)
     maker = GPRegressor if params["kind"].endswith("GPR") else BayesianSVR
-    machine = maker(ard=params["kind"].startswith("ARD"), n_starts=params.get("starts", 4))
+    machine: Any = maker(ard=params["kind"].startswith("ARD"), n_starts=params.get("starts", 4))
     began = time.process_time()
     machine.fit(X, y)
     seconds = time.process_time() - began

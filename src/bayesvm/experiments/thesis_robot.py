@@ -24,7 +24,7 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     d, n = params["inputs"], params["n"]
     X, Y, _ = make_robot_arm(n, n_inputs=d, random_state=seed)
     X_test, Y_test, F_test = make_robot_arm(n, n_inputs=d, random_state=1000 + seed)
-    machine = (BayesianSVR if params["method"] == "BSVR" else GPRegressor)(
+    machine: Any = (BayesianSVR if params["method"] == "BSVR" else GPRegressor)(
         ard=params["ard"], n_starts=params.get("starts", 4)
     ).fit(X, Y)
     mean = machine.predict(X_test)

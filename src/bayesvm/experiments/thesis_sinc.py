@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ def train(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     X, y, _ = make_sinc(params["n"], random_state=seed)
     X_test, _, f_test = make_sinc(params["m"], random_state=1000 + seed)
     began = time.process_time()
-    machine = BayesianSVR(beta=params["beta"], n_starts=params.get("starts", 4)).fit(X, y)
+    machine: Any = BayesianSVR(beta=params["beta"], n_starts=params.get("starts", 4)).fit(X, y)
     seconds = time.process_time() - began
     off, on = bound_counts(machine)
     return {
@@ -156,7 +156,7 @@ def compared(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     """Fit one method to sinc data with Gaussian noise of variance 0.04, and measure the distance to the true function."""
     X, y, _ = make_sinc(params["n"], noise=0.2, random_state=seed)
     X_test, _, f_test = make_sinc(params["m"], noise=0.2, random_state=1000)
-    makers = {
+    makers: Mapping[str, Callable[[], Any]] = {
         "BSVR": lambda: BayesianSVR(n_starts=params.get("starts", 4)),
         "GPR": lambda: GPRegressor(n_starts=params.get("starts", 4)),
         "SVR": lambda: grid_svr(1, 5, params["grid"]),

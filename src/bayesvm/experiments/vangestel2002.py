@@ -92,7 +92,7 @@ def ripley(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     X, y = X[: params["rows"]], y[: params["rows"]]
     sigma = params["sigma"]
     kernel = None if sigma is None else Gaussian(lengthscale=sigma / np.sqrt(2.0))
-    machine = BayesianLSSVC(kernel, optimizer="lbfgs" if sigma is None else None).fit(X, y)
+    machine: Any = BayesianLSSVC(kernel, optimizer="lbfgs" if sigma is None else None).fit(X, y)
     times = np.where(y_test < 0, 3.0, 1.0)
 
     def weighted(labels: Any) -> float:
