@@ -1,7 +1,8 @@
 """What an experiment is: a frozen object that says what to run, and what the paper found.
 
-An experiment has *cases* (a data set, a size, a method), a case has *units* (its partitions, or seeds), and a unit is one call of a pure
-function that returns a dictionary of numbers. Units are independent, so they can be run in any order, in parallel, and kept.
+An experiment has *cases* (a data set, a size, a method), a case has *units* (its partitions, or seeds), and a unit is
+one call of a pure function that returns a dictionary of numbers. Units are independent, so they can be run in any
+order, in parallel, and kept.
 """
 
 from __future__ import annotations

@@ -23,7 +23,9 @@ def kernel_parameters(machine: Any) -> dict[str, float]:
 
 
 def thesis_parameters(machine: Any) -> dict[str, float]:
-    r"""Return :math:`\kappa_0`, :math:`\kappa = 1/\ell^2` and :math:`\kappa_b` of a Gaussian plus a constant, for standardised inputs."""
+    r"""Return :math:`\kappa_0`, :math:`\kappa = 1/\ell^2` and :math:`\kappa_b` of a Gaussian plus a constant, for
+    standardised inputs.
+    """
     found = kernel_parameters(machine)
     return {
         "kappa_0": found.get("gaussian.variance", 1.0),
@@ -35,8 +37,9 @@ def thesis_parameters(machine: Any) -> dict[str, float]:
 def searched_svc(X: Any, y: Any, folds: Any, coarse: int = 7, fine: int = 9) -> tuple[SVC, float, float]:
     r"""Return a support vector classifier by the search of Chu2003 section 5.1, with its C and :math:`\kappa`.
 
-    First a grid over :math:`0 \le \log_{10} C \le 3`, :math:`-3 \le \log_{10} \kappa \le 0`, then a fine one in steps of 0.1 around its best. Of points
-    with the same validation error that with the fewest support vectors counts (footnote 9).
+    First a grid over :math:`0 \le \log_{10} C \le 3`, :math:`-3 \le \log_{10} \kappa \le 0`, then a fine one in steps
+    of 0.1 around its best. Of points with the same validation error that with the fewest support vectors counts
+    (footnote 9).
     """
     c, k = _best(X, y, np.linspace(0.0, 3.0, coarse), np.linspace(-3.0, 0.0, coarse), folds)
     if fine > 1:
@@ -67,7 +70,9 @@ def platt_svc(d: int, folds: int = 5, size: int = 7) -> CalibratedClassifierCV:
 
 
 def grid_svr(d: int, folds: int = 5, sizes: Sequence[int] = (5, 5, 3)) -> GridSearchCV:
-    """Return a grid search of support vector regression over C, gamma and epsilon, on standardised inputs and targets as given."""
+    """Return a grid search of support vector regression over C, gamma and epsilon, on standardised inputs and targets
+    as given.
+    """
     grid = {
         "svr__C": np.logspace(-1, 3, sizes[0]),
         "svr__gamma": np.logspace(-2, 2, sizes[1]) / d,

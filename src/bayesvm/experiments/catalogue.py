@@ -57,7 +57,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 def find(names: Sequence[str] = ()) -> list[Experiment]:
     """Return the experiments of these names, in the order of the catalogue; all if there is none.
 
-    A name is that of an experiment, one of its other names, or the beginning of names up to a hyphen, such as ``thesis``.
+    A name is that of an experiment, one of its other names, or the beginning of names up to a hyphen, such as
+    ``thesis``.
 
     Raises
     ------

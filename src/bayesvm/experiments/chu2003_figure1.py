@@ -12,7 +12,9 @@ from bayesvm.likelihoods import Trigonometric
 
 
 def likelihood(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
-    """Return the trigonometric likelihood and its loss for y = +1, and how far the two classes' probabilities are from one."""
+    """Return the trigonometric likelihood and its loss for y = +1, and how far the two classes' probabilities are from
+    one.
+    """
     f = np.linspace(-1.5, 1.5, params["points"])
     loss = {label: Trigonometric().profile(label * f).loss for label in (1.0, -1.0)}
     total = np.exp(-loss[1.0]) + np.exp(-loss[-1.0])

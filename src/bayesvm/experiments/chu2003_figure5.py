@@ -16,7 +16,9 @@ RANGES = {"banana": ((-1.0, 2.0), (-1.0, 1.5)), "waveform": ((-1.0, 2.0), (-3.0,
 
 
 def surface(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
-    """Return minus the log evidence and the test error over a grid of kappa_0 and kappa at kappa_b = 100, first partition."""
+    """Return minus the log evidence and the test error over a grid of kappa_0 and kappa at kappa_b = 100, first
+    partition.
+    """
     X, y, X_test, y_test = source.load(f"ida_{params['data']}").split(seed)
     X, y = X[: params["rows"]], y[: params["rows"]]
     power, width = (np.linspace(*ends, params["points"]) for ends in RANGES[params["data"]])

@@ -47,7 +47,9 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
 
 
 def plot(figure: Any, found: Found) -> None:
-    """Draw Figure 2: latent function with error bars beside the SVC's, and probabilities beside those of a Gaussian process."""
+    """Draw Figure 2: latent function with error bars beside the SVC's, and probabilities beside those of a Gaussian
+    process.
+    """
     axes = figure.subplots(2, len(found), squeeze=False)
     for column, (case, units) in zip(axes.T, found.items(), strict=True):
         c = {key: np.array(value) for key, value in units[0]["curves"].items()}

@@ -90,7 +90,10 @@ EXPERIMENT = Experiment(
             "methods",
             "Sum of the test NLL over 20002 rows, and test error",
             COLUMNS,
-            note="The paper's one draw is taken to have the spread of ours. The optimal NLL is 2419.6 on average, with a standard deviation of 61.6 over test sets. Kernel logistic regression of the paper is left out.",
+            note=(
+                "The paper's one draw is taken to have the spread of ours. The optimal NLL is 2419.6 on average, with "
+                "a standard deviation of 61.6 over test sets. Kernel logistic regression of the paper is left out."
+            ),
         ),
     ),
     plot,

@@ -9,7 +9,8 @@ from bayesvm import BayesianSVC, GPClassifier
 from bayesvm.experiments.base import Case, Column, Experiment, Numbers, Published, Source, Table, published
 from bayesvm.experiments.measures import classification
 
-#: Support vectors, test error in per cent of BTSVC, of GPC: mean and standard deviation over 100 partitions (20 for the last three).
+#: Support vectors, test error in per cent of BTSVC, of GPC: mean and standard deviation over 100 partitions (20 for the
+#: last three).
 PAPER = {
     "banana": ((252.9, 27.3), (10.44, 0.48), (10.47, 0.46)),
     "breast_cancer": ((199.9, 0.4), (26.53, 4.60), (26.79, 4.50)),
@@ -83,7 +84,10 @@ TABLES = (
             Column("error", "error, BTSVC - GPC", 2, against=SUFFIX["gpc"]),
         ),
         tuple(PAPER),
-        note="The difference to GPC, where it was run, is paired by partition, with the p-value of the t-test, as in the paper.",
+        note=(
+            "The difference to GPC, where it was run, is paired by partition, with the p-value of the t-test, as in "
+            "the paper."
+        ),
     ),
     Table(
         "btsvc-laplace",

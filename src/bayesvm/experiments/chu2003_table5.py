@@ -1,7 +1,7 @@
 """Chu2003 Table 5: one length scale per input (ARD) on sets with irrelevant inputs.
 
-The image and splice sets of the paper are used where their files are; the generated set shows the same effect without any file: five of
-fifty inputs matter.
+The image and splice sets of the paper are used where their files are; the generated set shows the same effect without
+any file: five of fifty inputs matter.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Runs experiments: only units that are not finished yet, in parallel, with the time that is left.
 
-A run writes, per experiment, ``units.jsonl`` (see :mod:`bayesvm.experiments.store`), one CSV file per table, ``<name>.md`` and ``<name>.png``.
+A run writes, per experiment, ``units.jsonl`` (see :mod:`bayesvm.experiments.store`), one CSV file per table,
+``<name>.md`` and ``<name>.png``.
 """
 
 from __future__ import annotations
@@ -126,7 +127,9 @@ def _run_units(
 
 
 def _unit(experiment: Experiment, case: Case, seed: int, options: Options) -> tuple[str, int, float, Numbers]:
-    """Run one unit, with one BLAS thread: results do not depend on the number of processors, and workers do not compete."""
+    """Run one unit, with one BLAS thread: results do not depend on the number of processors, and workers do not
+    compete.
+    """
     began = time.perf_counter()
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter(

@@ -12,7 +12,7 @@ from bayesvm.typing import Matrix, Vector
 
 
 def classification(machine: Any, X: Matrix, y: Labels, X_test: Matrix, y_test: Labels) -> Numbers:
-    """Fit, and return test error in per cent, mean test NLL, calibration error, support vectors and processor seconds."""
+    """Fit; return test error in per cent, mean test NLL, calibration error, support vectors and processor seconds."""
     began = time.process_time()
     machine.fit(X, y)
     seconds = time.process_time() - began

@@ -1,4 +1,6 @@
-"""Seeger1999 Table 1: test errors of variational machines, Laplace's method, a cross-validated SVM and a linear discriminant."""
+"""Seeger1999 Table 1: test errors of variational machines, Laplace's method, a cross-validated SVM and a linear
+discriminant.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,11 @@ EXPERIMENT = Experiment(
                 Column("off", "inputs switched off", 1),
                 Column("seconds", "s", 2),
             ),
-            note="The paper has one random partition per set; its spread is taken to be ours. Waveform is drawn afresh. The paper does not say how it counts the classes; 1 against 2 of 0, 1, 2 (Bayes error about 191 rows) was chosen because its error counts fit, and 0 against 1 (about 121 rows) do not.",
+            note=(
+                "The paper has one random partition per set; its spread is taken to be ours. Waveform is drawn afresh. "
+                "The paper does not say how it counts the classes; 1 against 2 of 0, 1, 2 (Bayes error about 191 rows) "
+                "was chosen because its error counts fit, and 0 against 1 (about 121 rows) do not."
+            ),
         ),
     ),
 )

@@ -129,7 +129,10 @@ FIGURE2 = Experiment(
                 Column("above", "share of draws with full above naive", 2),
                 Column("separable", "share of draws without training errors", 2),
             ),
-            note="Draws without training errors have no interior maximum and end at the largest C allowed, which raises the means.",
+            note=(
+                "Draws without training errors have no interior maximum and end at the largest C allowed, which raises "
+                "the means."
+            ),
         ),
     ),
     plot_evidence,

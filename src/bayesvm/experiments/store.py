@@ -1,4 +1,6 @@
-"""Finished units on disk: one JSON line each, appended in one write, so that an interrupted run loses nothing but what it was doing."""
+"""Finished units on disk: one JSON line each, appended in one write, so that an interrupted run loses nothing but what
+it was doing.
+"""
 
 from __future__ import annotations
 

@@ -141,7 +141,9 @@ def as_csv(lines: Sequence[Line]) -> str:
 
 
 def as_markdown(table: Table, lines: Sequence[Line]) -> str:
-    """Return the table for people: per quantity ours with its standard error, the paper's, and the difference in standard errors."""
+    """Return the table for people: per quantity ours with its standard error, the paper's, and the difference in
+    standard errors.
+    """
     across, down = ("case", "head") if table.transposed else ("head", "case")
     heads = list(dict.fromkeys(getattr(line, across) for line in lines))
     rows = list(dict.fromkeys(getattr(line, down) for line in lines))

@@ -98,7 +98,10 @@ EXPERIMENT = Experiment(
             "Boston housing beside other methods (Table 4.9)",
             (Column("ase", "ASE", 2, {k: Published(v) for k, v in OTHERS.items()}, better="lower"),),
             tuple(OTHERS),
-            note="Others in the thesis: ridge regression 10.44, 8.51 and 7.69, relevance vector machine 7.46, SVR 10.27, GPR 9.13.",
+            note=(
+                "Others in the thesis: ridge regression 10.44, 8.51 and 7.69, relevance vector machine 7.46, SVR "
+                "10.27, GPR 9.13."
+            ),
         ),
         Table(
             "table4.10",

@@ -1,6 +1,7 @@
 """Thesis Figure 4.3: a time series one step ahead, with error bars.
 
-The laser series is read from ``laser.npz`` (array y) if it is there; the chaotic series of Mackey and Glass shows the same without a file.
+The laser series is read from ``laser.npz`` (array y) if it is there; the chaotic series of Mackey and Glass shows the
+same without a file.
 """
 
 from __future__ import annotations

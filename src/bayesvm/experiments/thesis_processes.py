@@ -74,7 +74,7 @@ SAMPLES = (0, 1, 2, 5, 15)
 
 
 def posterior(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
-    """Return mean, standard deviation and three draws of the posterior, given the first k samples of noisy sinc data."""
+    """Return mean, standard deviation and three draws of the posterior, given k samples of noisy sinc data."""
     X, y, _ = make_sinc(max(SAMPLES), noise=0.2, random_state=seed)
     X, y = X[: params["k"]], y[: params["k"]]
     x = np.linspace(-10.0, 10.0, params["points"])[:, None]
@@ -95,7 +95,9 @@ def posterior(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
 
 
 def conditional(kernel: Kernel, X: Matrix, y: Vector, x: Matrix) -> tuple[Vector, Matrix]:
-    """Return mean and covariance of the latent function given samples with noise of standard deviation 0.2, Thesis (3.57)."""
+    """Return mean and covariance of the latent function given samples with noise of standard deviation 0.2, Thesis
+    (3.57).
+    """
     prior_covariance = kernel.bind(1).gram(x)
     if len(y) == 0:
         return np.zeros(len(x)), prior_covariance

@@ -87,7 +87,10 @@ EXPERIMENT = Experiment(
                 Column("ase", "ASE (1e-3)", 2, {k: Published(v, runs=1) for k, v in ASE.items()}, better="lower"),
                 Column("excess", "without the noise (1e-3)", 2),
             ),
-            note="Data drawn afresh from (4.47); the noise alone is 5.0. The thesis has one data set, whose spread is taken to be ours.",
+            note=(
+                "Data drawn afresh from (4.47); the noise alone is 5.0. The thesis has one data set, whose spread is "
+                "taken to be ours."
+            ),
         ),
     ),
     also=("thesis-table4.4", "thesis-table4.5", "thesis-table4.6"),

@@ -98,7 +98,10 @@ TABLE43 = Experiment(
                 ),
                 Column("seconds", "s", 2),
             ),
-            note="The thesis has one data set per size; its spread is taken to be ours. kappa is for standardised inputs.",
+            note=(
+                "The thesis has one data set per size; its spread is taken to be ours. kappa is for standardised "
+                "inputs."
+            ),
         ),
     ),
 )
@@ -153,7 +156,7 @@ METHODS = ("BSVR", "GPR", "SVR")
 
 
 def compared(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
-    """Fit one method to sinc data with Gaussian noise of variance 0.04, and measure the distance to the true function."""
+    """Fit one method to sinc data with Gaussian noise of variance 0.04; measure the distance to the true function."""
     X, y, _ = make_sinc(params["n"], noise=0.2, random_state=seed)
     X_test, _, f_test = make_sinc(params["m"], noise=0.2, random_state=1000)
     makers: Mapping[str, Callable[[], Any]] = {

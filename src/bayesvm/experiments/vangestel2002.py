@@ -13,7 +13,8 @@ from bayesvm.experiments.base import Case, Column, Experiment, Found, Numbers, P
 from bayesvm.experiments.baselines import grid_svc
 from bayesvm.kernels import Gaussian
 
-#: Accuracy in per cent, mean and standard deviation over ten partitions: LS-SVM by the moderated output, by the plain one, SVM by cross-validation.
+#: Accuracy in per cent, mean and standard deviation over ten partitions: LS-SVM by the moderated output, by the plain
+#: one, SVM by cross-validation.
 PAPER = {
     "bld": ((69.4, 2.9), (69.4, 3.1), (69.2, 3.5)),
     "cra": ((96.7, 1.5), (96.7, 1.5), (95.1, 3.2)),
@@ -86,7 +87,7 @@ AXES = (np.linspace(-1.5, 1.5, 41), np.linspace(-0.5, 1.5, 41))
 
 
 def ripley(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
-    """Fit Ripley's set; test it as it is, and with the negatives three times, without and with their prior probability."""
+    """Fit Ripley's set; test it as it is, and with the negatives three times, without and with their prior."""
     data = source.load("rsy")
     X, y, X_test, y_test = data.split()
     X, y = X[: params["rows"]], y[: params["rows"]]
@@ -149,7 +150,10 @@ SECTION7 = Experiment(
                 Column("unbalanced", "unbalanced %", 1, {n: Published(90.9) for n in (GIVEN, LEARNT)}),
                 Column("informed", "unbalanced, with priors %", 1, {n: Published(92.5) for n in (GIVEN, LEARNT)}),
             ),
-            note="Evidence, gamma and gamma_eff are checked values, not the paper's, which gives sigma and the accuracies.",
+            note=(
+                "Evidence, gamma and gamma_eff are checked values, not the paper's, which gives sigma and the "
+                "accuracies."
+            ),
         ),
     ),
     plot_ripley,
