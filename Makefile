@@ -198,7 +198,7 @@ acceptance:
 	PYTHON=$(PYTHON) scripts/acceptance.sh $(STEPS)
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest .venv-nightly
+	rm -rf $(VENV) .venv-*
 	rm -rf build dist wheelhouse demo-output docs/_build docs/_gallery docs/api/generated
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +

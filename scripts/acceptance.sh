@@ -4,7 +4,7 @@
 #   test test-all docs workflows wheels oldest newest coverage mutation sanitize bench
 # PYTHONS names the interpreters that the wheels are tried with; those that are absent are passed over.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 PYTHON=${PYTHON:-python3}
 PYTHONS=${PYTHONS:-python3.11 python3.12 python3.13 python3.14 python3.15}
 LAYERS="kernels likelihoods linalg inference solvers hyper"
@@ -14,11 +14,12 @@ mkdir -p $out
 
 # attempt NAME COMMAND...: run, keep the output, and say how it ended and how long it took.
 attempt() {
-  name=$1
+  log=$out/$1.log
+  title=$1
   shift
   began=$(date +%s)
-  if "$@" >"$out/$name.log" 2>&1; then verdict=passed; else verdict=FAILED && failures=$((failures + 1)); fi
-  echo "$name: $verdict in $(($(date +%s) - began)) s, last line: $(tail -n 1 "$out/$name.log")"
+  if "$@" >"$log" 2>&1; then verdict=passed; else verdict=FAILED && failures=$((failures + 1)); fi
+  echo "$title: $verdict in $(($(date +%s) - began)) s; $(tail -n 1 "$log")"
 }
 
 wheels() {
@@ -26,10 +27,9 @@ wheels() {
   attempt sdist make check-sdist PYTHON="$PYTHON"
   for python in $PYTHONS; do
     $python -c 'import venv' 2>/dev/null || { echo "$python: absent" && continue; }
-    case $python in
-      *3.11 | *3.12) attempt "wheel-$(basename "$python")" make wheel PYTHON="$python" VENV=".venv-$(basename "$python")" ;;
-    esac
-    attempt "check-wheel-$(basename "$python")" make check-wheel PYTHON="$python" TESTS=tests
+    name=$(basename "$python")
+    case $name in *3.11 | *3.12) attempt "wheel-$name" make wheel PYTHON="$python" VENV=".venv-$name" ;; esac
+    attempt "check-wheel-$name" make check-wheel PYTHON="$python" TESTS=tests
   done
   attempt check-dist make check-dist PYTHON="$PYTHON"
 }

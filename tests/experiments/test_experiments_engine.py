@@ -35,7 +35,7 @@ def experiment(tmp_path, **more):
         for name, shift, needs in (("one", 0.0, ()), ("one (rival)", 0.5, ()), ("other", 1.0, ("absent",)))
     )
     columns = (
-        Column("value", "value", 3, {"one": Published(0.1, 1.0, 25), "other": Published(1.0)}, better="lower"),
+        Column("value", "value", 3, {"one": Published(0.1, 1.0, runs=25), "other": Published(1.0)}, better="lower"),
         Column("value", "gap", 3, against=" (rival)"),
         Column("parts.a", "part", 3),
         Column("parts.b", "nothing", 3),
@@ -123,7 +123,7 @@ def test_differences_are_in_standard_errors_and_paired_ones_are_a_t_test(tmp_pat
         (Published(1.0, runs=1), (2.0 - 1.0) / math.hypot(1.0 / math.sqrt(3.0), 1.0)),  # one run, as scattered as ours
         (Published(1.0, runs=4), (2.0 - 1.0) / math.hypot(1.0 / math.sqrt(3.0), 0.5)),
         (Published(1.0), math.sqrt(3.0)),
-        (Published(1.0, 3.0, 9), (2.0 - 1.0) / math.hypot(1.0 / math.sqrt(3.0), 1.0)),
+        (Published(1.0, 3.0, runs=9), (2.0 - 1.0) / math.hypot(1.0 / math.sqrt(3.0), 1.0)),
     ],
 )
 def test_a_paper_without_a_spread_is_taken_to_scatter_as_ours(paper, deviation):
@@ -162,7 +162,9 @@ def test_the_t_test_of_a_paired_column_is_scipys():
 )
 def test_verdicts(ours, better, verdict):
     found = {"c": [{"v": ours + shift, "seed": i} for i, shift in enumerate((-0.5, 0.5, 0.0))]}
-    (line,) = summarise(Table("t", "t", (Column("v", "v", 2, {"c": Published(0.0, 1.0, 4)}, better=better),)), found)
+    (line,) = summarise(
+        Table("t", "t", (Column("v", "v", 2, {"c": Published(0.0, 1.0, runs=4)}, better=better),)), found
+    )
     assert line.verdict == verdict
 
 
@@ -176,7 +178,7 @@ def test_a_single_run_of_a_paper_is_taken_to_scatter_as_ours():
 def test_tables_for_people_and_machines():
     found = {"c": [{"v": 1.0, "w": 2.0, "seed": 0}, {"v": 2.0, "w": 2.0, "seed": 1}]}
     table = Table(
-        "t", "Title", (Column("v", "v", 2, {"c": Published(1.0, 1.0, 4)}), Column("w", "w", 1)), note="A note."
+        "t", "Title", (Column("v", "v", 2, {"c": Published(1.0, 1.0, runs=4)}), Column("w", "w", 1)), note="A note."
     )
     lines = summarise(table, found)
     text = as_markdown(table, lines)

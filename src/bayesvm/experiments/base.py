@@ -13,10 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from bayesvm.datasets import DataSet, data_directory, load_npz
 
 #: Numbers of one unit: JSON values, as a rule floats.
 Numbers = dict[str, Any]
+#: Class labels, of any kind.
+Labels = NDArray[Any]
 #: Finished units by case.
 Found = Mapping[str, Sequence[Numbers]]
 
@@ -55,7 +59,7 @@ class Published:
 
     mean: float
     std: float | None = None
-    runs: int | None = None
+    runs: int | None = dataclasses.field(default=None, kw_only=True)
 
     @property
     def error(self) -> float | None:
@@ -185,4 +189,4 @@ def published(rows: Mapping[str, tuple[float, ...]], runs: int | None = None) ->
     }
 
 
-__all__ = ["Case", "Column", "Experiment", "Found", "Numbers", "Published", "Source", "Table", "published"]
+__all__ = ["Case", "Column", "Experiment", "Found", "Labels", "Numbers", "Published", "Source", "Table", "published"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bayesvm import BayesianSVC
-from bayesvm.experiments.base import Case, Column, Experiment, Numbers, Published, Source, Table
+from bayesvm.experiments.base import Case, Column, Experiment, Labels, Numbers, Published, Source, Table
 from bayesvm.experiments.measures import classification
 from bayesvm.typing import Indices, Matrix
 
@@ -32,6 +32,10 @@ def irrelevant_inputs(n: int, rng: np.random.Generator) -> tuple[Matrix, Indices
 
 def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     """Fit one partition, or one draw."""
+    X: Matrix
+    X_test: Matrix
+    y: Labels
+    y_test: Labels
     if params["data"] == "generated":
         rng = np.random.default_rng(seed)
         X, labels = irrelevant_inputs(params["n"], rng)
@@ -40,7 +44,7 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     else:
         X, y, X_test, y_test = source.load(f"ida_{params['data']}").split(seed)
         X, y = X[: params["n"]], y[: params["n"]]
-    machine = BayesianSVC(ard=params["ard"], n_starts=params.get("starts", 4))
+    machine: Any = BayesianSVC(ard=params["ard"], n_starts=params.get("starts", 4))
     found = classification(machine, X, y, X_test, y_test)
     if params["ard"] and params["data"] == "generated":
         order = np.argsort(-machine.relevance_)
