@@ -1,9 +1,10 @@
-"""Evidence with the hyperparameters integrated out: Laplace's method in theta against long importance sampling, on ten small problems.
+"""Evidence with theta integrated out: Laplace's method against long importance sampling, on ten small problems.
 
 ``python -m benchmarks.model_evidence [--draws N]``
 
-Draws come half from the prior of theta and half from a Student t distribution about the optimum, so no place where the posterior has mass is without
-draws, and the mean of the weights is an unbiased estimate of the evidence, with a standard error from the draws themselves.
+Draws come half from the prior of theta and half from a Student t distribution about the optimum, so no place where the
+posterior has mass is without draws, and the mean of the weights is an unbiased estimate of the evidence, with a
+standard error from the draws themselves.
 """
 
 from __future__ import annotations
@@ -69,11 +70,11 @@ def optimum(objective: EvidenceObjective) -> Any:
 
 
 def sampled(objective: EvidenceObjective, found: ModelEvidence, draws: int, seed: int = 0) -> tuple[float, float]:
-    """Return the log evidence by importance sampling, with its standard error; outside the bounds the density is zero."""
+    """Return the log evidence by importance sampling, with its standard error; the density ends at the bounds."""
     rng = np.random.default_rng(seed)
     mean, covariance = prior_moments(objective)
     near = found.axes @ found.axes.T + 1e-2 * covariance
-    parts = [multivariate_normal(mean, covariance), multivariate_t(found.theta, 1.5 * near, df=4)]
+    parts: list[Any] = [multivariate_normal(mean, covariance), multivariate_t(found.theta, 1.5 * near, df=4)]
     theta = np.concatenate([np.atleast_2d(part.rvs(draws // 2, random_state=rng)) for part in parts])
     low, high = objective.bounds.T
     inside = np.all((theta > low) & (theta < high), axis=1)
@@ -113,9 +114,24 @@ def main() -> None:
         found = model_evidence(objective, maximum.theta, maximum.latent)
         truth, se = sampled(objective, found, given.draws)
         rows.append(
-            [name, objective.theta0.size, truth, se, plain.value - truth, found.value - truth, found.error, found.evaluations]
+            [
+                name,
+                objective.theta0.size,
+                truth,
+                se,
+                plain.value - truth,
+                found.value - truth,
+                found.error,
+                found.evaluations,
+            ]
         )
-        print(table(["problem", "k", "sampled", "s.e.", "Laplace - s.", "with shape - s.", "stated error", "evals"], rows[-1:]), flush=True)
+        print(
+            table(
+                ["problem", "k", "sampled", "s.e.", "Laplace - s.", "with shape - s.", "stated error", "evals"],
+                rows[-1:],
+            ),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""The rival that a careful user would run: one grid of a support vector classifier, chosen by the log loss of a sigmoid.
+"""The rival that a careful user would run: one grid of support vector classifiers, chosen by the loss of a sigmoid.
 
 ``python -m benchmarks.strong_svc [--sets a,b] [--partitions N]``
 
-Every point of the grid gives decisions for all training rows, each from a machine that has not seen the row (one set of stratified folds for
-the whole grid). To these pooled decisions a sigmoid is fitted by maximum likelihood with Platt's regularised targets. The point whose sigmoid has
-the smallest log loss is fitted once more on all rows and keeps that sigmoid. Nothing is nested: one search serves for the kernel and for the
-probabilities, which is both faster and stronger than calibrating a search by further folds.
+Every point of the grid gives decisions for all training rows, each from a machine that has not seen the row (one set of
+stratified folds for the whole grid). To these pooled decisions a sigmoid is fitted by maximum likelihood with Platt's
+regularised targets. The point whose sigmoid has the smallest log loss is fitted once more on all rows and keeps that
+sigmoid. Nothing is nested: one search serves for the kernel and for the probabilities, which is both faster and
+stronger than calibrating a search by further folds.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class StrongSVC(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        log2_C: Any = tuple(range(-5, 10, 2)),  # noqa: N803
+        log2_C: Any = tuple(range(-5, 10, 2)),
         log10_gamma_d: Any = (-2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5),
         folds: int = 5,
         random_state: int = 0,
@@ -85,7 +86,13 @@ class StrongSVC(ClassifierMixin, BaseEstimator):
                 loss = -float(np.mean(log_expit(signs * (slope * decisions + offset))))
                 if loss < best:
                     best = loss
-                    self.C_, self.gamma_, self.slope_, self.offset_, self.log_loss_ = 2.0**log_c, gamma, slope, offset, loss
+                    self.C_, self.gamma_, self.slope_, self.offset_, self.log_loss_ = (
+                        2.0**log_c,
+                        gamma,
+                        slope,
+                        offset,
+                        loss,
+                    )
         self.machine_ = SVC(C=self.C_, gamma=self.gamma_).fit(Z, codes)
         self.support_ = self.machine_.support_
         return self
@@ -107,7 +114,8 @@ class StrongSVC(ClassifierMixin, BaseEstimator):
 def fitted_sigmoid(decisions: Any, signs: Any) -> tuple[float, float]:
     r"""Return slope and offset of Platt's sigmoid.
 
-    They minimise the cross entropy with the targets :math:`(N_+ + 1)/(N_+ + 2)` for positive and :math:`1/(N_- + 2)` for negative labels.
+    They minimise the cross entropy with the targets :math:`(N_+ + 1)/(N_+ + 2)` for positive and :math:`1/(N_- + 2)`
+    for negative labels.
     """
     positive = signs > 0.0
     n_plus, n_minus = int(positive.sum()), int((~positive).sum())

@@ -1,14 +1,14 @@
 r"""The hyperprior of models that are compared: weak, proper, and scaled to standardised data.
 
-An evidence in which the hyperparameters are integrated out depends on their prior, so the prior has to say what is plausible before the data are
-seen and nothing more. For inputs (and, in regression, targets) of unit variance:
+An evidence in which the hyperparameters are integrated out depends on their prior, so the prior has to say what is
+plausible before the data are seen and nothing more. For inputs (and, in regression, targets) of unit variance:
 
-====================  ===================  ======================================================================================
+====================  ===================  =========================================================================
 logarithm of          Gaussian             reason
-====================  ===================  ======================================================================================
-length scale          mean ln sqrt(d)      two rows are about sqrt(2 d) apart: shorter by far is noise, longer by far is a plane
+====================  ===================  =========================================================================
+length scale          mean ln sqrt(d)      two rows are about sqrt(2 d) apart
   common level        deviation 1.5        a factor of 20 either way is within two deviations
-  own deviation       deviation s          the strength of ARD: 0.5 lets features differ by a factor of 3, 4 switches them off
+  own deviation       deviation s          the strength of ARD: with 0.5 features differ by a factor of 3 at most
 variance              mean 1, dev. 2       latent values of a few units decide a label (classification)
 variance              mean 0, dev. 1.5     the targets have variance one (regression)
 variance, linear      the same - ln d      d independent slopes add up
@@ -16,10 +16,10 @@ constant              mean -2, dev. 3      an offset is welcome and not expected
 noise, scale          mean -1.5, dev. 1.5  standard deviation: between a hundredth of the targets' and all of it
 noise, flat zone      mean -2.5, dev. 2    from none to that of uniform noise
 anything else         mean 0, dev. 3       parameters without a scale
-====================  ===================  ======================================================================================
+====================  ===================  =========================================================================
 
-The deviations are wide enough that the prior hardly moves an optimum that the data determine, and its densities are what a further hyperparameter
-pays with.
+The deviations are wide enough that the prior hardly moves an optimum that the data determine, and its densities are
+what a further hyperparameter pays with.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class CommonLevel(Hyperprior):
 
     .. math:: \theta_i = c + \delta_i, \qquad c \sim \mathcal N(\mu, t^2), \quad \delta_i \sim \mathcal N(0, s^2) ,
 
-    with the level c integrated out: covariance :math:`t^2 \mathbf 1 \mathbf 1^\top + s^2 I`. A single entry has no deviation of its own: it is the
-    level, :math:`\mathcal N(\mu, t^2)`.
+    with the level c integrated out: covariance :math:`t^2 \mathbf 1 \mathbf 1^\top + s^2 I`. A single entry has no
+    deviation of its own: it is the level, :math:`\mathcal N(\mu, t^2)`.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class CommonLevel(Hyperprior):
             raise ValueError(f"CommonLevel: expected common > 0 and own > 0, found {self.common} and {self.own}")
 
     def log_density(self, theta: Vector, names: Sequence[str]) -> tuple[float, Vector]:
-        """Return the logarithm of the joint density and its gradient; O(k) by the formula for a matrix of rank one plus a multiple of one."""
+        """Return the logarithm of the joint density and its gradient, in O(k): the level and the rest are apart."""
         k = theta.size
         if k == 0:
             return 0.0, np.zeros(0)
@@ -95,7 +95,8 @@ def default_prior(n_features: int, *, strength: float = 1.0, regression: bool = 
     n_features : int
         Number of inputs d.
     strength : float
-        s, by how much the length scales of features may differ (standard deviation of the logarithm); of no effect with one length scale.
+        s, by how much the length scales of features may differ (standard deviation of the logarithm); of no effect with
+        one length scale.
     regression : bool
         Whether targets are real, of variance one.
     """

@@ -1,16 +1,18 @@
 r"""Averaging over theta without a sampler: a fixed set of points about the optimum, with importance weights.
 
-The posterior of :math:`\theta` is near the Gaussian :math:`\mathcal N(\hat\theta, C)` of Laplace's method. Points are placed where that Gaussian has its
-mass: with the columns of ``axes`` as principal axes of one standard deviation,
+The posterior of :math:`\theta` is near the Gaussian :math:`\mathcal N(\hat\theta, C)` of Laplace's method. Points are
+placed where that Gaussian has its mass: with the columns of ``axes`` as principal axes of one standard deviation,
 
 .. math:: \theta_j = \hat\theta + \textstyle\sum_i z_{ji} a_i, \qquad z_{2m} = -z_{2m-1},
 
-where the z are normal scores of a scrambled Sobol sequence with a fixed seed, each with its mirror image. A score beyond ``reach`` is brought back to
-it: in directions that the data leave open the Gaussian is too wide, and what it says far out is not to be trusted. The weights correct the rest,
+where the z are normal scores of a scrambled Sobol sequence with a fixed seed, each with its mirror image. A score
+beyond ``reach`` is brought back to it: in directions that the data leave open the Gaussian is too wide, and what it
+says far out is not to be trusted. The weights correct the rest,
 
 .. math:: w_j \propto \exp\big(v(\theta_j) + \tfrac12 |z_j|^2\big) ,
 
-cut at :math:`\sqrt M` times their mean so that no point rules alone. The effective number of points is :math:`1/\sum_j w_j^2`.
+cut at :math:`\sqrt M` times their mean so that no point rules alone. The effective number of points is :math:`1/\sum_j
+w_j^2`.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ def design(theta: Vector, axes: Matrix, bounds: Matrix, *, points: int = POINTS,
     theta : array, shape (k,)
         The optimum.
     axes : array, shape (k, m)
-        Principal axes, each of a length of one standard deviation (:class:`~bayesvm.hyper.model_evidence.ModelEvidence`).
+        Principal axes, each of a length of one standard deviation
+        (:class:`~bayesvm.hyper.model_evidence.ModelEvidence`).
     bounds : array, shape (k, 2)
         Points beyond are brought back to them.
     points : int

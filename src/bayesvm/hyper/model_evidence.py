@@ -3,25 +3,27 @@ r"""The evidence of a model with its hyperparameters integrated out (the third l
 .. math:: \ln P(D|M) = \ln \int P(D|\theta)\, P(\theta|M)\, d\theta
           \approx v(\hat\theta) + \tfrac k2 \ln 2\pi - \tfrac12 \ln\det A , \qquad A = -\nabla\nabla v(\hat\theta) ,
 
-with :math:`v = \ln P(D|\theta) + \ln P(\theta|M)` and its maximum :math:`\hat\theta`. A further hyperparameter raises the maximum of v, and pays for it
-by its share of the determinant and by the density of its prior: models of different size can be compared. The hyperprior must be
-proper; a flat one leaves a constant open, which differs from model to model.
+with :math:`v = \ln P(D|\theta) + \ln P(\theta|M)` and its maximum :math:`\hat\theta`. A further hyperparameter raises
+the maximum of v, and pays for it by its share of the determinant and by the density of its prior: models of different
+size can be compared. The hyperprior must be proper; a flat one leaves a constant open, which differs from model to
+model.
 
-*Curvature.* A comes from differences of the exact gradient, two evaluations for each entry of :math:`\theta`, all begun from the latent values at the
-optimum.
+*Curvature.* A comes from differences of the exact gradient, two evaluations for each entry of :math:`\theta`, all begun
+from the latent values at the optimum.
 
 *Shape.* Along every principal axis of A the value is looked at :math:`\sqrt 3` standard deviations to both sides. With
-:math:`\rho_\pm = v(\hat\theta) - v_\pm - \tfrac32`, which is zero for a Gaussian, the three-point rule of Gauss and Hermite gives the factor by which the
-integral along the axis differs from the Gaussian's,
+:math:`\rho_\pm = v(\hat\theta) - v_\pm - \tfrac32`, which is zero for a Gaussian, the three-point rule of Gauss and
+Hermite gives the factor by which the integral along the axis differs from the Gaussian's,
 
 .. math:: c = \ln\big(\tfrac23 + \tfrac16 e^{-\rho_+} + \tfrac16 e^{-\rho_-}\big).
 
-The sum of the c is added to the value. Half the sizes of what the two outer points add or take away, :math:`\tfrac1{12} (|e^{-\rho_+} - 1| +
-|e^{-\rho_-} - 1|)`, count as the error of the axis, since the rule knows nothing beyond them; errors of axes add up as independent ones.
+The sum of the c is added to the value. Half the sizes of what the two outer points add or take away, :math:`\tfrac1{12}
+(|e^{-\rho_+} - 1| + |e^{-\rho_-} - 1|)`, count as the error of the axis, since the rule knows nothing beyond them;
+errors of axes add up as independent ones.
 
-*Axes without curvature.* Where A has an eigenvalue that is not positive, or so small that three standard deviations reach beyond the bounds, no
-Gaussian fits. There :math:`\ln\int e^{v} dt` is computed along the axis by Simpson's rule between the bounds. The result names the number of such
-axes.
+*Axes without curvature.* Where A has an eigenvalue that is not positive, or so small that three standard deviations
+reach beyond the bounds, no Gaussian fits. There :math:`\ln\int e^{v} dt` is computed along the axis by Simpson's rule
+between the bounds. The result names the number of such axes.
 
 *Bounds.* An entry that ends at a bound with a gradient g that points outward contributes
 :math:`\ln\int_0^r e^{-|g| t - \frac12 a t^2} dt`, with a its own curvature and r the width of the bounds.
@@ -36,16 +38,18 @@ import numpy as np
 from scipy.integrate import simpson
 from scipy.special import log_ndtr, logsumexp
 
+from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.typing import Matrix, Vector
 
-#: Step of the differences, in units of theta. Values that vary by a factor of e have little to say about curvature; rounding and the tolerance of the
-#: inference say little about differences of a tenth.
+#: Step of the differences, in units of theta. Values that vary by a factor of e have little to say about curvature;
+#: rounding and the tolerance of the inference say little about differences of a tenth.
 STEP = 0.1
 #: Distance of the outer points of the three-point rule, in standard deviations.
 OUTER = float(np.sqrt(3.0))
 #: Points of Simpson's rule along an axis without curvature.
 POINTS = 17
-#: Error of an axis that was integrated numerically (what the other axes do along it is not seen), and of one whose shape was not looked at, in nats.
+#: Error of an axis that was integrated numerically (what the other axes do along it is not seen), and of one whose
+#: shape was not looked at, in nats.
 NUMERIC = 0.5
 UNSEEN = 0.1
 #: An entry nearer than this to a bound is at the bound.
@@ -56,10 +60,12 @@ class Evaluated(Protocol):
     """What is read of an evaluation."""
 
     @property
-    def value(self) -> float: ...  # noqa: D102
+    def value(self) -> float:
+        """The logarithm of the density."""
 
     @property
-    def gradient(self) -> Vector: ...  # noqa: D102
+    def gradient(self) -> Vector:
+        """Its gradient."""
 
 
 class Density(Protocol):
@@ -88,8 +94,8 @@ class ModelEvidence:
     axes : array, shape (k, m)
         Principal axes of the free entries, one column each, of a length of one standard deviation.
     shape : array, shape (m, 2)
-        :math:`\rho_-, \rho_+` of every axis: how far the value lies below the Gaussian's at :math:`\mp\sqrt3` standard deviations; zero where the shape was
-        not looked at.
+        :math:`\rho_-, \rho_+` of every axis: how far the value lies below the Gaussian's at :math:`\mp\sqrt3` standard
+        deviations; zero where the shape was not looked at.
     bound : array of bool, shape (k,)
         Entries at a bound.
     numeric : int
@@ -124,8 +130,8 @@ def model_evidence(
     step : float
         Step of the differences.
     shape : bool
-        Whether the value is looked at along the principal axes. Without, it costs half as many evaluations, and the error is that of a typical
-        model (a tenth of a nat for each entry).
+        Whether the value is looked at along the principal axes. Without, it costs half as many evaluations, and the
+        error is that of a typical model (a tenth of a nat for each entry).
     """
     theta = np.asarray(theta, dtype=float)
     low, high = objective.bounds.T
@@ -137,7 +143,7 @@ def model_evidence(
         for i in np.flatnonzero(bound)
     )
     free = np.flatnonzero(~bound)
-    weights, vectors = np.linalg.eigh(curvature[np.ix_(free, free)])
+    weights, vectors = symmetric_eigen(curvature[np.ix_(free, free)])
     axes, rho = np.zeros((theta.size, free.size)), np.zeros((free.size, 2))
     numeric, errors = 0, list[float]()
     for j, weight in enumerate(weights):
@@ -167,7 +173,7 @@ def model_evidence(
 def _curvature(
     objective: Density, theta: Vector, latent: Vector | None, here: Evaluated, step: float
 ) -> tuple[Matrix, int]:
-    """Return minus the Hessian, from differences of the gradient to both sides (to one at a bound), and the evaluations it took."""
+    """Return minus the Hessian from differences of the gradient (one-sided at a bound), and the evaluations."""
     low, high = objective.bounds.T
     rows, spent = [], 0
     for i in range(theta.size):
@@ -199,7 +205,7 @@ def _reach(theta: Vector, direction: Vector, low: Vector, high: Vector) -> tuple
 def _integral(
     objective: Density, theta: Vector, latent: Vector | None, top: float, direction: Vector, back: float, forth: float
 ) -> tuple[float, float]:
-    """Return the logarithm of the integral along an axis between the bounds, relative to the value, and the standard deviation there."""
+    """Return the logarithm of the integral along an axis, relative to the value, and the standard deviation there."""
     places = np.linspace(-back, forth, POINTS)
     values = np.array([objective.evaluate(theta + t * direction, latent).value for t in places])
     density = np.exp(values - max(top, values.max()))

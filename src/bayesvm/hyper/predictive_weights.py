@@ -1,15 +1,16 @@
 r"""The predictive finish: variance and common length scale weighted by recalibrated leave-one-out predictions.
 
-The evidence finds many hyperparameters well, and the overall scale of the latent function badly, where the likelihood is not that of the data. So the
-machine that the evidence chose is compared with a few others that differ from it in two numbers only: the variances of all parts of the kernel are
-multiplied by :math:`e^{a}`, all length scales by :math:`e^{l}`. Each gets its own posterior and its own recalibration
-(:mod:`bayesvm.hyper.recalibration`), and the weight
+The evidence finds many hyperparameters well, and the overall scale of the latent function badly, where the likelihood
+is not that of the data. So the machine that the evidence chose is compared with a few others that differ from it in two
+numbers only: the variances of all parts of the kernel are multiplied by :math:`e^{a}`, all length scales by
+:math:`e^{l}`. Each gets its own posterior and its own recalibration (:mod:`bayesvm.hyper.recalibration`), and the
+weight
 
 .. math:: \ln w(a, l) = \ln E(a, l) - \frac{a^2}{2 \sigma_a^2} - \frac{l^2}{2 \sigma_l^2} + \text{const} ,
 
-so that the evidence's own values are kept unless the gain in leave-one-out likelihood pays for the way. The places form a lattice. It is searched
-from the origin: the four neighbours of the best place so far are looked at until none of them is new and better. Places with a small weight are left
-out; predictions are averaged over the others.
+so that the evidence's own values are kept unless the gain in leave-one-out likelihood pays for the way. The places form
+a lattice. It is searched from the origin: the four neighbours of the best place so far are looked at until none of them
+is new and better. Places with a small weight are left out; predictions are averaged over the others.
 """
 
 from __future__ import annotations
@@ -60,8 +61,9 @@ def weighted_places(
     Parameters
     ----------
     log_odds : callable
-        Given what is added to the logarithms of variance and length scale, returns the leave-one-out log odds of the training rows, or None where the
-        posterior cannot be computed. Called once for every place looked at, first with zeros, where it must succeed.
+        Given what is added to the logarithms of variance and length scale, returns the leave-one-out log odds of the
+        training rows, or None where the posterior cannot be computed. Called once for every place looked at, first with
+        zeros, where it must succeed.
     y, weights : arrays, shape (n,)
         Labels -1/+1 and weights of the rows.
     determined : float
@@ -102,7 +104,8 @@ def _heaviest(found: dict[tuple[int, int], tuple[float, Recalibration]]) -> tupl
     kept = sorted((p for p in scores if scores[p] >= top + np.log(SHARE)), key=lambda p: (-scores[p], p))
     total = float(logsumexp([scores[p] for p in kept]))
     return tuple(
-        Place(VARIANCE_STEP * p[0], LENGTHSCALE_STEP * p[1], found[p][1], float(np.exp(scores[p] - total))) for p in kept
+        Place(VARIANCE_STEP * p[0], LENGTHSCALE_STEP * p[1], found[p][1], float(np.exp(scores[p] - total)))
+        for p in kept
     )
 
 

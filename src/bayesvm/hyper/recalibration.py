@@ -1,17 +1,19 @@
 r"""Slope and shift of log odds from leave-one-out predictions, shrunk together, with what they are worth.
 
-With the leave-one-out log odds :math:`o_i` of the training rows the recalibrated log odds are :math:`s\, o + b`. :math:`(\ln s, b)` maximise
+With the leave-one-out log odds :math:`o_i` of the training rows the recalibrated log odds are :math:`s\, o + b`.
+:math:`(\ln s, b)` maximise
 
-.. math:: F(\ln s, b) = \sum_i w_i \ln\sigma\big(y_i (s\, o_i + b)\big) - \frac{(\ln s - \ln s_0)^2}{2 \sigma_s^2} - \frac{b^2}{2 \sigma_b^2}
-          - \frac{\gamma}{2}\,\frac{s}{s_0} .
+.. math:: F(\ln s, b) = \sum_i w_i \ln\sigma\big(y_i (s\, o_i + b)\big) - \frac{(\ln s - \ln s_0)^2}{2 \sigma_s^2}
+          - \frac{b^2}{2 \sigma_b^2} - \frac{\gamma}{2}\,\frac{s}{s_0} .
 
-*The reference* :math:`s_0` is one for the machine that the evidence chose. For a machine with the same kernel at another variance it is the ratio of the
-mean sizes of the log odds, chosen machine over this one: a smaller variance shrinks all odds alike, and undoing that is no correction to be
-paid for.
+*The reference* :math:`s_0` is one for the machine that the evidence chose. For a machine with the same kernel at
+another variance it is the ratio of the mean sizes of the log odds, chosen machine over this one: a smaller variance
+shrinks all odds alike, and undoing that is no correction to be paid for.
 
-*The last term* accounts for hyperparameters that were tuned on the same rows. :math:`\gamma` of them are determined by the data
-(:func:`determined`); each makes the leave-one-out likelihood better than it will be on new rows by about one nat, half of which is left once the
-hyperprior has had its say. Since it is the size of the odds from which such a gain comes, it is taken back in proportion to it.
+*The last term* accounts for hyperparameters that were tuned on the same rows. :math:`\gamma` of them are determined by
+the data (:func:`determined`); each makes the leave-one-out likelihood better than it will be on new rows by about one
+nat, half of which is left once the hyperprior has had its say. Since it is the size of the odds from which such a gain
+comes, it is taken back in proportion to it.
 
 *What a correction is worth* is its evidence, the integral of :math:`e^F` over both numbers by Laplace's method,
 
@@ -28,6 +30,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
+from bayesvm.linalg import cholesky
+from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.typing import Matrix, Vector
 
 #: Standard deviations of the logarithm of the slope and of the shift, a priori.
@@ -98,7 +102,7 @@ def recalibrate(
     scale, shift = float(np.exp(found.x[0])), float(found.x[1])
     fitted = float(weights @ log_expit(scale * margin + shift * y))
     curvature = _curvature(found.x, margin, y, weights, OPTIMISM * determined * np.exp(found.x[0] - start))
-    log_det = float(np.linalg.slogdet(curvature)[1])
+    log_det = cholesky(curvature, what="the curvature of the recalibration").log_det()
     log_evidence = -float(found.fun) - float(np.sum(np.log(spread))) - 0.5 * log_det
     return Recalibration(scale, shift, fitted, fitted - float(weights @ log_expit(margin)), log_evidence)
 
@@ -114,17 +118,18 @@ def _curvature(p: Vector, margin: Vector, y: Vector, weights: Vector, tuned: flo
 def determined(curvature: Matrix, prior_curvature: Matrix) -> float:
     r"""Return how many hyperparameters the data determine, :math:`\gamma = \sum_i \max(0, 1 - 1/\lambda_i)`.
 
-    :math:`\lambda` are the eigenvalues of the curvature of evidence and hyperprior together relative to that of the hyperprior alone: one where the data
-    say nothing.
+    :math:`\lambda` are the eigenvalues of the curvature of evidence and hyperprior together relative to that of the
+    hyperprior alone: one where the data say nothing.
 
     Parameters
     ----------
     curvature, prior_curvature : arrays, shape (k, k)
         Minus the Hessians; that of the prior positive definite.
     """
-    root = np.linalg.cholesky(prior_curvature)
-    relative = np.linalg.solve(root, np.linalg.solve(root, curvature).T)
-    return float(np.sum(1.0 - 1.0 / np.maximum(np.linalg.eigvalsh(0.5 * (relative + relative.T)), 1.0)))
+    factor = cholesky(prior_curvature, what="the curvature of the hyperprior")
+    relative = factor.half_solve(factor.half_solve(curvature).T)
+    values, _ = symmetric_eigen(0.5 * (relative + relative.T))
+    return float(np.sum(1.0 - 1.0 / np.maximum(values, 1.0)))
 
 
 __all__ = ["Recalibration", "determined", "recalibrate"]
