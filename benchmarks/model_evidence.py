@@ -54,7 +54,7 @@ def problems() -> Iterator[tuple[str, EvidenceObjective]]:
         y = (noisy - noisy.mean()) / noisy.std() if regression else np.where(noisy > 0.0, 1.0, -1.0)
         likelihood: Likelihood = GaussianNoise() if regression else RaisedCosine()
         inference: Inference = Exact() if regression else EP(tol=1e-4, max_iter=60)
-        prior = default_prior(d, regression=regression)
+        prior = default_prior(np.sqrt(2.0 * d), spread=1.0 if regression else None)
         yield name, EvidenceObjective(kernel.bind(d), likelihood, inference, Inputs(X), y, prior)
 
 

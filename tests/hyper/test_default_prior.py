@@ -55,7 +55,8 @@ def test_every_parameter_has_a_proper_gaussian(kernel, likelihood):
     bound = kernel.bind(3)
     extra = () if likelihood is None else tuple(f"likelihood.{name}" for name in likelihood.names)
     names = (*bound.names, *extra)
-    prior = default_prior(3, strength=0.5, regression=likelihood is not None)
+    prior = default_prior(np.sqrt(6.0), spread=None if likelihood is None else 1.0, strength=0.5)
+    assert prior.proper(names)
     k = len(names)
     origin = prior.log_density(np.zeros(k), names)[1]
     precision = np.array([origin - prior.log_density(e, names)[1] for e in np.eye(k)])
@@ -70,7 +71,7 @@ def test_means_follow_the_number_of_inputs():
     names = ("gaussian.variance", "gaussian.lengthscale", "linear.variance", "constant.variance")
 
     def mean(d):
-        prior = default_prior(d)
+        prior = default_prior(np.sqrt(2.0 * d))
         origin = prior.log_density(np.zeros(4), names)[1]
         precision = np.array([origin - prior.log_density(e, names)[1] for e in np.eye(4)])
         return np.linalg.solve(precision, origin)

@@ -12,6 +12,7 @@ from bayesvm.estimators._arguments import (
     search_options,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.inference import Inference
 from bayesvm.inference.names import from_name
 from bayesvm.kernels import Constant, Gaussian
@@ -19,7 +20,7 @@ from bayesvm.models import GaussianProcess, TrainingData
 from bayesvm.solvers import Solver
 
 
-class BayesianSVC(BayesianClassifier):
+class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     r"""Support vector classifier that tunes itself by the evidence of the training data (BTSVC).
 
     The latent function has a Gaussian process prior with the given kernel; labels follow a likelihood that is one, and

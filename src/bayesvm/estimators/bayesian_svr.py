@@ -14,6 +14,7 @@ from bayesvm.estimators._arguments import (
     real,
     search_options,
 )
+from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.inference import Inference
@@ -29,7 +30,7 @@ C_BOUNDS = (1e-2, 1e3)
 EPSILON_BOUNDS = (1e-3, 1e1)
 
 
-class BayesianSVR(BayesianRegressor):
+class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     r"""Support vector regression that tunes itself by the evidence of the training data (BSVR).
 
     The latent function has a Gaussian process prior; the noise follows the soft insensitive model, a flat top with

@@ -14,6 +14,7 @@ from bayesvm.estimators._arguments import (
     search_options,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.inference import Inference
 from bayesvm.inference.names import from_name
@@ -21,7 +22,7 @@ from bayesvm.kernels import Constant, Gaussian
 from bayesvm.models import GaussianProcess, TrainingData
 
 
-class GPClassifier(BayesianClassifier):
+class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     r"""Gaussian process classifier with hyperparameters by the evidence of the training data.
 
     Parameters
@@ -117,7 +118,7 @@ class GPClassifier(BayesianClassifier):
         )
 
 
-class GPRegressor(BayesianRegressor):
+class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
     r"""Gaussian process regressor with hyperparameters, noise included, by the evidence of the training data.
 
     Parameters

@@ -16,6 +16,7 @@ from bayesvm.estimators._arguments import (
     whole,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.hyper import ByName, Flat, Hyperprior, RelevanceShares
 from bayesvm.inference import Variational
 from bayesvm.inference.factor_analysed import FactorAnalysed
@@ -35,7 +36,7 @@ FLAT = 1e6
 SHARES = ByName({"*lengthscale[*": RelevanceShares(0.25)})
 
 
-class VariationalSVC(BayesianClassifier):
+class VariationalSVC(ModelEvidenceMixin, BayesianClassifier):
     r"""Classifier that adapts any number of kernel parameters by a smooth lower bound on the evidence (Seeger1999).
 
     The posterior of the latent function is approximated by the Gaussian nearest to it in the sense of Kullback and

@@ -1,25 +1,30 @@
-r"""The hyperprior of models that are compared: weak, proper, and scaled to standardised data.
+r"""The hyperprior of models that are compared: weak, proper, and scaled to the data.
 
 An evidence in which the hyperparameters are integrated out depends on their prior, so the prior has to say what is
-plausible before the data are seen and nothing more. For inputs (and, in regression, targets) of unit variance:
+plausible before the data are seen and nothing more. Two numbers bring it to the scale of the data: the root mean square
+distance r of two rows, :math:`\sqrt{2d}` for d standardised inputs, and the standard deviation t of the targets of a
+regression, one if they are standardised. All logarithms are Gaussian:
 
-====================  ===================  =========================================================================
-logarithm of          Gaussian             reason
-====================  ===================  =========================================================================
-length scale          mean ln sqrt(d)      two rows are about sqrt(2 d) apart
-  common level        deviation 1.5        a factor of 20 either way is within two deviations
-  own deviation       deviation s          the strength of ARD: with 0.5 features differ by a factor of 3 at most
-variance              mean 1, dev. 2       latent values of a few units decide a label (classification)
-variance              mean 0, dev. 1.5     the targets have variance one (regression)
-variance, linear      the same - ln d      d independent slopes add up
-constant              mean -2, dev. 3      an offset is welcome and not expected
-noise, scale          mean -1.5, dev. 1.5  standard deviation: between a hundredth of the targets' and all of it
-noise, flat zone      mean -2.5, dev. 2    from none to that of uniform noise
-anything else         mean 0, dev. 3       parameters without a scale
-====================  ===================  =========================================================================
+=====================  ==========================  =================================================================
+logarithm of           mean, standard deviation    reason
+=====================  ==========================  =================================================================
+length scale           :math:`\ln(r/\sqrt2)`       the root mean square distance of a row from the mean of all rows
+-- common level        1.5                         a factor of 20 either way is within two deviations
+-- own deviation       s                           how much features may differ: with 1, by a factor of 7 (two
+                                                   deviations) around the level; of no effect with one length scale
+variance, labels       1, 2                        latent values of a few units decide a label
+variance, targets      :math:`2\ln t`, 1.5         the function varies about as much as the targets
+variance, linear part  the same minus              slopes on all inputs together give that variance
+                       :math:`\ln(r^2/2)`
+constant               -2 (plus :math:`2\ln t`), 3  an offset is welcome and not expected
+noise, deviation       :math:`\ln t - 1.5`, 1.5    between a hundredth of the targets' deviation and all of it
+noise, flat zone       :math:`\ln t - 2.5`, 2      from none to that of uniform noise
+anything else          0, 3                        parameters without a scale
+=====================  ==========================  =================================================================
 
-The deviations are wide enough that the prior hardly moves an optimum that the data determine, and its densities are
-what a further hyperparameter pays with.
+The slope C of a noise model is the inverse of a deviation, the variance of Gaussian noise its square. The deviations
+are wide enough that the prior hardly moves an optimum that the data determine, and its densities are what a further
+hyperparameter pays with.
 """
 
 from __future__ import annotations
@@ -33,8 +38,8 @@ from bayesvm.hyper.priors import ByName, Hyperprior, LogNormal
 from bayesvm.typing import Vector
 
 #: Mean and standard deviation of the logarithms, as in the table above.
-CLASSIFICATION = (1.0, 2.0)
-REGRESSION = (0.0, 1.5)
+LABELS = (1.0, 2.0)
+TARGETS = (0.0, 1.5)
 LEVEL = 1.5
 CONSTANT = (-2.0, 3.0)
 NOISE_STD = (-1.5, 1.5)
@@ -69,6 +74,10 @@ class CommonLevel(Hyperprior):
         if not (self.common > 0.0 and self.own > 0.0):
             raise ValueError(f"CommonLevel: expected common > 0 and own > 0, found {self.common} and {self.own}")
 
+    def proper(self, names: Sequence[str]) -> bool:
+        """Whether the density integrates to one: it does."""
+        return True
+
     def log_density(self, theta: Vector, names: Sequence[str]) -> tuple[float, Vector]:
         """Return the logarithm of the joint density and its gradient, in O(k): the level and the rest are apart."""
         k = theta.size
@@ -87,30 +96,34 @@ class CommonLevel(Hyperprior):
         return float(value), -pull
 
 
-def default_prior(n_features: int, *, strength: float = 1.0, regression: bool = False) -> ByName:
-    """Return the default hyperprior of standardised data.
+def default_prior(distance: float, *, spread: float | None = None, strength: float = 1.0) -> ByName:
+    r"""Return the default hyperprior, on the scale of the data.
 
     Parameters
     ----------
-    n_features : int
-        Number of inputs d.
+    distance : float
+        r, the root mean square distance of two rows.
+    spread : float or None
+        t, the standard deviation of the targets of a regression; None for labels.
     strength : float
-        s, by how much the length scales of features may differ (standard deviation of the logarithm); of no effect with
-        one length scale.
-    regression : bool
-        Whether targets are real, of variance one.
+        s, by how much the length scales of features may differ (standard deviation of the logarithm).
     """
-    mean, deviation = REGRESSION if regression else CLASSIFICATION
+    unit = 0.0 if spread is None else float(np.log(spread))
+    mean, deviation = LABELS if spread is None else (TARGETS[0] + 2.0 * unit, TARGETS[1])
+    radius = float(np.log(distance)) - 0.5 * float(np.log(2.0))
+    noise = {
+        "likelihood.variance": LogNormal(2.0 * (NOISE_STD[0] + unit), 2.0 * NOISE_STD[1]),
+        "likelihood.C": LogNormal(-(NOISE_STD[0] + unit), NOISE_STD[1]),
+        "likelihood.epsilon": LogNormal(FLAT_ZONE[0] + unit, FLAT_ZONE[1]),
+    }
     return ByName(
         {
-            "likelihood.variance": LogNormal(2.0 * NOISE_STD[0], 2.0 * NOISE_STD[1]),
-            "likelihood.C": LogNormal(-NOISE_STD[0], NOISE_STD[1]),
-            "likelihood.epsilon": LogNormal(*FLAT_ZONE),
+            **({} if spread is None else noise),
             "likelihood.*": LogNormal(*OTHER),
-            "*lengthscale*": CommonLevel(0.5 * float(np.log(n_features)), LEVEL, strength),
-            "constant*.variance": LogNormal(*CONSTANT),
-            "linear*.variance[*]": CommonLevel(mean - float(np.log(n_features)), deviation, strength),
-            "linear*.variance": LogNormal(mean - float(np.log(n_features)), deviation),
+            "*lengthscale*": CommonLevel(radius, LEVEL, strength),
+            "constant*.variance": LogNormal(CONSTANT[0] + 2.0 * unit, CONSTANT[1]),
+            "linear*.variance[*]": CommonLevel(mean - 2.0 * radius, deviation, strength),
+            "linear*.variance": LogNormal(mean - 2.0 * radius, deviation),
             "*variance": LogNormal(mean, deviation),
             "*": LogNormal(*OTHER),
         }
