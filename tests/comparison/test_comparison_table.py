@@ -35,7 +35,8 @@ def test_probabilities_of_comparable_models_sum_to_one(result):
     assert np.nansum(probabilities) == pytest.approx(1.0)
     factors = {row.name: row.log_bayes_factor for row in result.rows}
     assert max(factors["svc"], factors["gp"]) == 0.0
-    gap = result["svc"].log_evidence - result["gp"].log_evidence
+    assert result.basis == "log_model_evidence"
+    gap = result["svc"].log_model_evidence - result["gp"].log_model_evidence
     assert abs(factors["svc"] - factors["gp"]) == pytest.approx(abs(gap))
 
 

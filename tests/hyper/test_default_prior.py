@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesvm.hyper.default_prior import CommonLevel, default_prior
+from bayesvm.hyper.default_prior import CommonLevel, default_hyperprior
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern52, RationalQuadratic
 from bayesvm.likelihoods import GaussianNoise, Huber, Laplace, SoftInsensitive
 from bayesvm.testing import five_point, relative_error
@@ -55,7 +55,7 @@ def test_every_parameter_has_a_proper_gaussian(kernel, likelihood):
     bound = kernel.bind(3)
     extra = () if likelihood is None else tuple(f"likelihood.{name}" for name in likelihood.names)
     names = (*bound.names, *extra)
-    prior = default_prior(np.sqrt(6.0), spread=None if likelihood is None else 1.0, strength=0.5)
+    prior = default_hyperprior(np.sqrt(6.0), spread=None if likelihood is None else 1.0, strength=0.5)
     assert prior.proper(names)
     k = len(names)
     origin = prior.log_density(np.zeros(k), names)[1]
@@ -71,7 +71,7 @@ def test_means_follow_the_number_of_inputs():
     names = ("gaussian.variance", "gaussian.lengthscale", "linear.variance", "constant.variance")
 
     def mean(d):
-        prior = default_prior(np.sqrt(2.0 * d))
+        prior = default_hyperprior(np.sqrt(2.0 * d))
         origin = prior.log_density(np.zeros(4), names)[1]
         precision = np.array([origin - prior.log_density(e, names)[1] for e in np.eye(4)])
         return np.linalg.solve(precision, origin)

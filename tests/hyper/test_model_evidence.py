@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.hyper.model_evidence import model_evidence
+from bayesvm.hyper.model_evidence import integrated_evidence
 from bayesvm.solvers.base import Status
 
 
@@ -53,7 +53,7 @@ def test_a_gaussian_is_exact(k):
     root = np.random.default_rng(k).normal(size=(k, k)) + 2.0 * np.eye(k)
     precision = root @ root.T
     sheet = Sheet(gaussian(precision), wide(k))
-    found = model_evidence(sheet, np.zeros(k))
+    found = integrated_evidence(sheet, np.zeros(k))
     expected = -3.0 + 0.5 * k * np.log(2.0 * np.pi) - 0.5 * np.linalg.slogdet(precision)[1]
     assert found.value == pytest.approx(expected, abs=1e-9)
     assert found.numeric == 0
@@ -66,7 +66,7 @@ def test_a_skewed_density_is_within_the_stated_error():
     # logarithm of a gamma variable: v = a t - exp(t), maximum at ln a
     a = 3.0
     sheet = Sheet(lambda t: (float(a * t[0] - np.exp(t[0])), np.array([a - np.exp(t[0])])), wide(1))
-    found = model_evidence(sheet, np.array([np.log(a)]))
+    found = integrated_evidence(sheet, np.array([np.log(a)]))
     plain = a * np.log(a) - a + 0.5 * np.log(2.0 * np.pi / a)
     truth = np.log(quad(lambda t: np.exp(a * t - np.exp(t)), -30.0, 5.0)[0])
     assert abs(found.value - truth) < abs(plain - truth)
@@ -81,7 +81,7 @@ def test_at_a_bound_the_half_line_counts():
         away = t[0] + 1.0
         return -slope * away - 0.5 * away**2 - 0.5 * t[1] ** 2, np.array([-slope - away, -t[1]])
 
-    found = model_evidence(Sheet(value, bounds), np.array([-1.0, 0.0]))
+    found = integrated_evidence(Sheet(value, bounds), np.array([-1.0, 0.0]))
     expected = 0.5 * np.log(2.0 * np.pi) + 0.5 * slope**2 + 0.5 * np.log(2.0 * np.pi) + log_ndtr(-slope)
     assert found.value == pytest.approx(expected, abs=1e-6)
     assert found.bound.tolist() == [True, False]
@@ -90,7 +90,7 @@ def test_at_a_bound_the_half_line_counts():
 def test_a_flat_direction_is_worth_its_width():
     bounds = np.array([[-5.0, 3.0], [-30.0, 30.0]])
     sheet = Sheet(lambda t: (-0.5 * t[1] ** 2, np.array([0.0, -t[1]])), bounds)
-    found = model_evidence(sheet, np.zeros(2))
+    found = integrated_evidence(sheet, np.zeros(2))
     assert found.numeric == 1
     assert found.value == pytest.approx(np.log(8.0) + 0.5 * np.log(2.0 * np.pi), abs=1e-6)
     assert found.error >= 0.5
@@ -101,23 +101,23 @@ def test_a_saddle_is_integrated_and_not_repaired():
         u = t[0]
         return -((u**2 - 4.0) ** 2) / 16.0 - 0.5 * t[1] ** 2, np.array([-u * (u**2 - 4.0) / 4.0, -t[1]])
 
-    found = model_evidence(Sheet(value, np.array([[-4.0, 4.0], [-30.0, 30.0]])), np.zeros(2))
+    found = integrated_evidence(Sheet(value, np.array([[-4.0, 4.0], [-30.0, 30.0]])), np.zeros(2))
     truth = np.log(quad(lambda u: np.exp(-((u**2 - 4.0) ** 2) / 16.0), -4.0, 4.0)[0]) + 0.5 * np.log(2.0 * np.pi)
     assert found.numeric == 1
     assert found.value == pytest.approx(truth, abs=0.02)
 
 
-@pytest.mark.parametrize("limits", [(-0.01, np.inf), (-np.inf, 0.01), (-np.inf, np.inf)])
-def test_sides_where_the_evidence_fails_are_left_out(limits):
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_side_where_the_evidence_fails_is_left_out(sign):
     def value(t):
-        if not limits[0] < t[0] < limits[1]:
+        if sign * t[0] > 0.05:
             raise NotPositiveDefiniteError("no factor")
         return -0.5 * t[0] ** 2, -t
 
-    found = model_evidence(Sheet(value, wide(1)), np.zeros(1))
-    cut = 0.0 if np.all(np.isinf(limits)) else np.log(5.0 / 6.0)  # one of the outer points is missing
-    assert found.value == pytest.approx(0.5 * np.log(2.0 * np.pi) + cut, abs=1e-9)
-    assert found.error == pytest.approx(0.0 if np.all(np.isinf(limits)) else 1.0 / 6.0, abs=1e-9)
+    found = integrated_evidence(Sheet(value, wide(1)), np.zeros(1))
+    assert found.numeric == 1
+    assert found.value == pytest.approx(0.5 * np.log(2.0 * np.pi) + log_ndtr(0.05), abs=0.2)
+    assert found.error >= 1.0
 
 
 def test_no_value_where_the_evidence_fails_on_both_sides():
@@ -126,13 +126,13 @@ def test_no_value_where_the_evidence_fails_on_both_sides():
             raise NotPositiveDefiniteError("no factor")
         return -0.5 * float(t @ t), -t
 
-    found = model_evidence(Sheet(value, wide(2)), np.zeros(2))
+    found = integrated_evidence(Sheet(value, wide(2)), np.zeros(2))
     assert np.isnan(found.value)
     assert found.error == np.inf
 
 
 def test_nothing_to_integrate():
     sheet = Sheet(lambda t: (-7.0, np.zeros(0)), np.empty((0, 2)))
-    found = model_evidence(sheet, np.zeros(0))
+    found = integrated_evidence(sheet, np.zeros(0))
     assert found.value == -7.0
     assert found.error == 0.0

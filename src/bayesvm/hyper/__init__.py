@@ -1,8 +1,8 @@
 """Learning theta: the evidence objective, hyperpriors, and one search for all estimators."""
 
 from bayesvm.hyper.bfgs import SearchStatus
-from bayesvm.hyper.default_prior import CommonLevel, default_prior
-from bayesvm.hyper.model_evidence import ModelEvidence, model_evidence
+from bayesvm.hyper.default_prior import CommonLevel, default_hyperprior
+from bayesvm.hyper.model_evidence import ModelEvidence, integrated_evidence, nearby_maximum
 from bayesvm.hyper.multistart import Maximizer, Maximum, SearchProgress, StartRecord
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
 from bayesvm.hyper.priors import ByName, Flat, Hyperprior, LogNormal, RelevanceGamma, RelevanceShares, thesis_prior
@@ -25,9 +25,10 @@ __all__ = [
     "SearchProgress",
     "SearchStatus",
     "StartRecord",
-    "default_prior",
+    "default_hyperprior",
+    "integrated_evidence",
     "maximize_evidence",
-    "model_evidence",
+    "nearby_maximum",
     "regression_starting_points",
     "starting_points",
     "thesis_prior",

@@ -96,7 +96,7 @@ class CommonLevel(Hyperprior):
         return float(value), -pull
 
 
-def default_prior(distance: float, *, spread: float | None = None, strength: float = 1.0) -> ByName:
+def default_hyperprior(distance: float, *, spread: float | None = None, strength: float = 1.0) -> ByName:
     r"""Return the default hyperprior, on the scale of the data.
 
     Parameters
@@ -130,4 +130,4 @@ def default_prior(distance: float, *, spread: float | None = None, strength: flo
     )
 
 
-__all__ = ["CommonLevel", "default_prior"]
+__all__ = ["CommonLevel", "default_hyperprior"]

@@ -26,8 +26,8 @@ Where the evidence jumps (see :mod:`bayesvm.hyper.surrogate`), the gradient does
 c corrects for them as far as it can, and the error grows.
 
 *Axes without curvature.* Where A has an eigenvalue that is not positive, or so small that three standard deviations
-reach beyond the bounds, no Gaussian fits. There :math:`\ln\int e^{v} dt` is computed along the axis by Simpson's rule
-between the bounds. What the other axes do along it is not seen: such an axis adds ``NUMERIC`` nats to the error, and
+reach beyond the bounds, or where the evidence cannot be computed at an outer point, no Gaussian fits. There
+:math:`\ln\int e^{v} dt` is computed along the axis by Simpson's rule between the bounds. What the other axes do along it is not seen: such an axis adds ``NUMERIC`` nats to the error, and
 the result names the number of such axes.
 
 *Bounds.* An entry that ends at a bound with a gradient g that points outward contributes
@@ -45,7 +45,9 @@ from scipy.integrate import simpson
 from scipy.special import log_ndtr, logsumexp
 
 from bayesvm.hyper.bfgs import Point
-from bayesvm.hyper.multistart import Objective, evaluate_point
+from bayesvm.hyper.multistart import Maximizer, Maximum, Objective, evaluate_point
+from bayesvm.hyper.objective import EvidenceObjective
+from bayesvm.hyper.surrogate import maximize_through_surrogates, surrogates
 from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.typing import Matrix, Vector
 
@@ -56,8 +58,12 @@ STEP = 0.1
 OUTER = float(np.sqrt(3.0))
 #: Points of Simpson's rule along an axis without curvature.
 POINTS = 17
+#: A density that is lower than its maximum by this factor (logarithm) does not count.
+NOTHING = 10.0
 #: Error of an axis that was integrated numerically, in nats.
-NUMERIC = 1.0
+NUMERIC = 2.0
+#: Evaluations of a search for the maximum of evidence and hyperprior, which begins near it.
+SEARCH = 50
 #: An entry nearer than this to a bound is at the bound.
 NEAR = 1e-6
 
@@ -97,7 +103,33 @@ class ModelEvidence:
     evaluations: int
 
 
-def model_evidence(objective: Objective, theta: Vector, latent: Vector | None = None) -> ModelEvidence:
+def nearby_maximum(objective: EvidenceObjective, theta: Vector, latent: Vector | None = None) -> Maximum:
+    """Return the maximum of evidence and hyperprior that is reached from a theta that was learnt with another hyperprior.
+
+    Where the evidence jumps, a second search goes through the surrogates of :mod:`bayesvm.hyper.surrogate`, and the
+    better of the two ends counts.
+
+    Parameters
+    ----------
+    objective : EvidenceObjective
+        Log evidence plus log hyperprior.
+    theta : array, shape (k,)
+        Where the search begins.
+    latent : array, optional
+        Warm start: that of an evaluation at ``theta``.
+    """
+    search = Maximizer(max_evaluations=SEARCH)
+    if not theta.size:
+        return Maximum.at(theta, objective.evaluate(theta, latent).value, latent)
+    direct = search.maximize(objective, [theta], latent=latent)
+    if len(surrogates(objective)) == 1:
+        return direct
+    through = maximize_through_surrogates(search, objective, [theta])
+    best = max((direct, through), key=lambda maximum: maximum.value)
+    return dataclasses.replace(best, history=direct.history + through.history)
+
+
+def integrated_evidence(objective: Objective, theta: Vector, latent: Vector | None = None) -> ModelEvidence:
     """Return the evidence with theta integrated out, by 4 k + 1 evaluations where a Gaussian fits.
 
     Parameters
@@ -127,18 +159,17 @@ def model_evidence(objective: Objective, theta: Vector, latent: Vector | None = 
     for j, weight in enumerate(weights):
         direction = np.zeros(theta.size)
         direction[free] = vectors[:, j]
-        back, forth = _reach(theta, direction, low, high)
-        if weight <= 0.0 or 3.0 / np.sqrt(weight) > max(back, forth):
-            along, width = _integral(look, here, direction, back, forth)
-            axes[:, j] = width * direction
+        reach = _reach(theta, direction, low, high)
+        ends = _outer_values(look, here, direction, reach, float(weight))
+        if ends is None:
+            along, width = _integral(look, here, direction, reach)
             value, error, numeric = value + along, error + NUMERIC, numeric + 1
-            continue
-        axes[:, j] = direction / np.sqrt(weight)
-        ends = (look(np.clip(theta + sign * OUTER * axes[:, j], low, high)) for sign in (-1.0, 1.0))
-        rho[j] = [here.value - end.value - 0.5 * OUTER**2 for end in ends]
-        value += 0.5 * np.log(2.0 * np.pi / weight)
-        value += float(logsumexp([0.0, -rho[j, 0], -rho[j, 1]], b=[2.0 / 3.0, 1.0 / 6.0, 1.0 / 6.0]))
-        error += float(np.sum(np.abs(np.expm1(-rho[j])))) / 6.0
+        else:
+            width, rho[j] = 1.0 / np.sqrt(weight), here.value - ends - 0.5 * OUTER**2
+            value += 0.5 * np.log(2.0 * np.pi / weight)
+            value += float(logsumexp([0.0, -rho[j, 0], -rho[j, 1]], b=[2.0 / 3.0, 1.0 / 6.0, 1.0 / 6.0]))
+            error += float(np.sum(np.abs(np.expm1(-rho[j])))) / 6.0
+        axes[:, j] = width * direction
     return ModelEvidence(float(value), error, theta, axes, rho, bound, numeric, look.spent)
 
 
@@ -171,8 +202,8 @@ def _curvature(look: _Look, here: Point, low: Vector, high: Vector) -> Matrix:
         first, last = known[0], known[-1]
         with np.errstate(invalid="ignore"):
             rows.append((first.gradient - last.gradient) / (last.theta[i] - first.theta[i]))
-    H = np.array(rows).reshape(here.theta.size, here.theta.size)
-    return 0.5 * (H + H.T)
+    H: Matrix = np.array(rows).reshape(here.theta.size, here.theta.size)
+    return np.asarray(0.5 * (H + H.T))
 
 
 def _reach(theta: Vector, direction: Vector, low: Vector, high: Vector) -> tuple[float, float]:
@@ -185,11 +216,30 @@ def _reach(theta: Vector, direction: Vector, low: Vector, high: Vector) -> tuple
     return float(back), float(forth)
 
 
-def _integral(look: _Look, here: Point, direction: Vector, back: float, forth: float) -> tuple[float, float]:
-    """Return the logarithm of the integral along an axis, relative to the value, and the standard deviation there."""
-    places = np.linspace(-back, forth, POINTS)
-    values = np.array([look(here.theta + t * direction).value for t in places])
-    top = max(here.value, values.max())
+def _outer_values(
+    look: _Look, here: Point, direction: Vector, reach: tuple[float, float], weight: float
+) -> Vector | None:
+    """Return the values at the two outer points of an axis with the given curvature; None if no Gaussian fits."""
+    if weight <= 0.0 or 3.0 / np.sqrt(weight) > max(reach):
+        return None
+    far = OUTER / np.sqrt(weight)
+    values = np.array([look(here.theta + t * direction).value for t in (-min(far, reach[0]), min(far, reach[1]))])
+    return values if np.all(np.isfinite(values)) else None
+
+
+def _integral(look: _Look, here: Point, direction: Vector, reach: tuple[float, float]) -> tuple[float, float]:
+    """Return the logarithm of the integral along an axis, relative to the value, and the standard deviation there.
+
+    A first row of points finds where the density lies, a second one integrates there.
+    """
+    low, high = -reach[0], reach[1]
+    for _ in range(2):
+        places = np.linspace(low, high, POINTS)
+        values = np.array([look(here.theta + t * direction).value for t in places])
+        top = max(here.value, float(values.max()))
+        seen = np.append(places[values > top - NOTHING], 0.0)
+        gap = places[1] - places[0]
+        low, high = max(low, seen.min() - gap), min(high, seen.max() + gap)
     density = np.exp(values - top)
     total = float(simpson(density, x=places))
     mean = float(simpson(places * density, x=places)) / total
@@ -207,4 +257,4 @@ def _half_line(slope: float, curvature: float, width: float) -> float:
     return float(0.5 * start**2 + 0.5 * np.log(2.0 * np.pi / curvature) + tails)
 
 
-__all__ = ["ModelEvidence", "model_evidence"]
+__all__ = ["ModelEvidence", "integrated_evidence"]

@@ -13,12 +13,12 @@ import numpy as np
 from bayesvm.hyper import (
     EvidenceObjective,
     Hyperprior,
-    Maximizer,
     Maximum,
     ModelEvidence,
-    default_prior,
+    default_hyperprior,
+    integrated_evidence,
     maximize_evidence,
-    model_evidence,
+    nearby_maximum,
     regression_starting_points,
     starting_points,
 )
@@ -34,9 +34,6 @@ from bayesvm.models.calibration import Calibration, ScaleCalibration, calibrate_
 from bayesvm.models.scaling import weighted_moments
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
-
-#: Evaluations of the search from the learnt theta to the maximum of evidence and proper hyperprior.
-SEARCH = 50
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,11 +137,8 @@ class GaussianProcessModel:
         objective = self.objective
         prior = objective.prior if objective.prior.proper(objective.names) else self._default_prior()
         objective = dataclasses.replace(objective, prior=prior, X=objective.X.forget())  # distances go with it
-        if not self.theta.size:
-            return model_evidence(objective, self.theta, self.maximum.latent)
-        search = Maximizer(max_evaluations=SEARCH)
-        top = search.maximize(objective, [self.theta], latent=self.maximum.latent)
-        found = model_evidence(objective, top.theta, top.latent)
+        top = nearby_maximum(objective, self.theta, self.maximum.latent)
+        found = integrated_evidence(objective, top.theta, top.latent)
         spent = sum(record.evaluations for record in top.history)
         return dataclasses.replace(found, evaluations=found.evaluations + spent)
 
@@ -153,10 +147,10 @@ class GaussianProcessModel:
         likelihood, X = self.objective.likelihood, self.objective.X
         weights = np.asarray(likelihood.weights) if isinstance(likelihood, Weighted) else None
         if not isinstance(likelihood.plain, Regression):
-            return default_prior(typical_distance(X, weights))
+            return default_hyperprior(typical_distance(X, weights))
         columns = np.column_stack(self.objective.outputs)
         spread = float(np.sqrt(np.mean(weighted_moments(columns, weights)[1])))
-        return default_prior(typical_distance(X, weights), spread=spread or 1.0)
+        return default_hyperprior(typical_distance(X, weights), spread=spread or 1.0)
 
     @property
     def problems(self) -> tuple[str, ...]:
