@@ -85,6 +85,9 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         The fitted models, one per set of hyperparameters.
     log_evidence_ : float
         Log evidence at the optimum, summed over the outputs.
+    log_model_evidence_, log_model_evidence_error_ : float
+        Log evidence with the hyperparameters integrated out, by which models of different size can be compared, and an
+        estimated bound of its error; computed when first asked for (see the property).
     support_, support_vectors_, dual_coef_ : arrays
         Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output.
     relevance_ : array of shape (d,) or None

@@ -100,6 +100,9 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         The fitted models, one per set of hyperparameters.
     log_evidence_ : float
         Log evidence of the targets as they were given, summed over the outputs.
+    log_model_evidence_, log_model_evidence_error_ : float
+        The same with the hyperparameters integrated out, by which models of different size can be compared, and an
+        estimated bound of its error; computed when first asked for (see the property).
     noise_std_ : float (an array with a matrix of targets)
         Standard deviation of the noise, from Thesis (2.33).
     outlier_score_ : array of the shape of y

@@ -47,8 +47,8 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
 
     Attributes
     ----------
-    kernel_, likelihood_, log_evidence_, loo_proba_, loo_log_likelihood_, calibration_, classes_, converged_, history_,
-    n_iter_
+    kernel_, likelihood_, log_evidence_, log_model_evidence_, log_model_evidence_error_, loo_proba_,
+    loo_log_likelihood_, calibration_, classes_, converged_, history_, n_iter_
         As in :class:`~bayesvm.BayesianSVC`.
 
     Notes
@@ -142,7 +142,8 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
 
     Attributes
     ----------
-    kernel_, likelihood_, log_evidence_, noise_std_, converged_, history_, n_iter_
+    kernel_, likelihood_, log_evidence_, log_model_evidence_, log_model_evidence_error_, noise_std_, converged_,
+    history_, n_iter_
         As in :class:`~bayesvm.BayesianSVR`.
 
     Examples

@@ -82,6 +82,9 @@ class VariationalSVC(ModelEvidenceMixin, BayesianClassifier):
     ----------
     log_evidence_ : float
         The bound at the optimum, summed over the outputs: the log evidence is at least this large.
+    log_model_evidence_, log_model_evidence_error_ : float
+        The bound with the hyperparameters integrated out, and an estimated bound of the error of that integral; see
+        :class:`~bayesvm.BayesianSVC`.
     free_energy_terms_ : tuple of dict, one per output
         Summands of the free energy, minus the bound: "loss", the expected loss; "mean", "spread" and "determinant",
         which together are the divergence of the Gaussian from the prior.
