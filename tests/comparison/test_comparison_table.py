@@ -35,8 +35,35 @@ def test_probabilities_of_comparable_models_sum_to_one(result):
     assert np.nansum(probabilities) == pytest.approx(1.0)
     factors = {row.name: row.log_bayes_factor for row in result.rows}
     assert max(factors["svc"], factors["gp"]) == 0.0
-    gap = result["svc"].log_evidence - result["gp"].log_evidence
+    assert result.basis == "log_model_evidence"
+    gap = result["svc"].log_model_evidence - result["gp"].log_model_evidence
     assert abs(factors["svc"] - factors["gp"]) == pytest.approx(abs(gap))
+
+
+def test_hyperparameters_are_integrated_out(result):
+    machine = result.models["gp"]
+    assert result["gp"].log_model_evidence == machine.log_model_evidence_
+    assert result["gp"].log_model_evidence_error == machine.log_model_evidence_error_
+    assert "log model evidence" in str(result)
+    assert "hyperparameters integrated out" in str(result)
+    assert np.isnan(result["plain"].log_model_evidence)
+    assert np.isnan(result["weighted"].log_model_evidence)
+
+
+def test_without_a_model_evidence_all_rest_on_the_evidence():
+    X, y = make_moons(50, noise=0.2, random_state=0)
+    bare = type("Bare", (GPClassifier,), {"log_model_evidence_": np.nan})
+    result = compare({"bare": bare(n_starts=1), "svc": BayesianSVC(n_starts=1)}, X, y)
+    assert result.basis == "log_evidence"
+    assert "at the learnt hyperparameters" in str(result)
+    gap = result["svc"].log_evidence - result["bare"].log_evidence
+    assert abs(result["svc"].log_bayes_factor - result["bare"].log_bayes_factor) == pytest.approx(abs(gap))
+
+
+def test_a_coarse_model_evidence_is_named():
+    X, y = make_moons(50, noise=0.2, random_state=0)
+    coarse = type("Coarse", (GPClassifier,), {"log_model_evidence_error_": 3.0})
+    assert "within 3.0 nats" in compare([coarse(n_starts=1)], X, y).rows[0].notes[-1]
 
 
 def test_says_where_evidences_cannot_be_compared(result):
@@ -73,7 +100,7 @@ def test_renderings(result):
     assert "no Bayes factor" in text
     frame = result.to_frame()
     assert list(frame.index) == [row.name for row in result.rows]
-    assert "loo_nll" in frame.columns
+    assert {"loo_nll", "log_model_evidence", "log_model_evidence_error"} <= set(frame.columns)
     ax = result.plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == [row.name for row in result.rows]
     assert result.plot(ax=ax) is ax

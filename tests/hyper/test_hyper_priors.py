@@ -153,3 +153,17 @@ def test_thesis_prior_for_a_single_kernel():
 def test_bad_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_which_densities_are_proper():
+    names = ("gaussian.variance", "gaussian.lengthscale[0]", "likelihood.C")
+    assert LogNormal().proper(names)
+    assert RelevanceGamma().proper(names)
+    assert not Flat().proper(names)
+    assert not RelevanceShares().proper(names)
+    assert not ByName({"*lengthscale*": LogNormal()}).proper(names)
+    assert ByName({"*lengthscale*": LogNormal()}).proper(names[1:2])
+    assert ByName({"*lengthscale*": RelevanceGamma(), "*": LogNormal()}).proper(names)
+    assert not ByName({"*lengthscale*": RelevanceShares(), "*": LogNormal()}).proper(names)
+    assert thesis_prior().proper(names[:2])
+    assert not thesis_prior().proper(names)

@@ -1,12 +1,15 @@
 r"""One table for several models on the same data.
 
 Evidences can be compared where they are the probability of the same targets: self-tuning estimators with a normalised
-likelihood, without class weights. Laplace's method and expectation propagation approximate the same number; where the
-two differ by more than one nat per hundred points, Laplace's cannot be trusted, and the row says so.
+likelihood, without class weights. Bayes factors rest on the evidence with the hyperparameters integrated out
+(``log_model_evidence_``) where all these estimators have it, since the evidence at the learnt hyperparameters rises
+with their number; otherwise on the latter. Laplace's method and expectation propagation approximate the same number;
+where the two differ by more than one nat per hundred points, Laplace's cannot be trusted, and the row says so.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,6 +29,8 @@ from bayesvm.typing import Vector
 
 #: Nats per point by which Laplace's evidence and that of expectation propagation may differ.
 TRUST = 0.01
+#: Error of a model evidence, in nats, from which on the row has a note about it.
+COARSE = 1.0
 BINS = 10
 CONFIDENCE = 0.9
 
@@ -65,19 +70,33 @@ def compare(models: Any, X: Any, y: Any, test: tuple[Any, Any] | None = None) ->
         fitted[name] = clone(model).fit(X, y)
         seconds[name] = time.perf_counter() - began
     n = int(np.shape(y)[0])
-    evidence = {name: _evidence(model, n) for name, model in fitted.items()}
-    best = max((value for value, comparable, _ in evidence.values() if comparable), default=np.nan)
-    total = logsumexp([value for value, comparable, _ in evidence.values() if comparable] or [0.0])
+    judged = {name: _evidence(model, n) for name, model in fitted.items()}
+    comparable = [evidence for evidence in judged.values() if evidence.comparable]
+    basis = "value" if any(np.isnan(evidence.model) for evidence in comparable) else "model"
+    values = [getattr(evidence, basis) for evidence in comparable]
+    best, total = max(values, default=np.nan), logsumexp(values or [0.0])
     rows = []
     for name, model in fitted.items():
-        value, comparable, notes = evidence[name]
-        factor, probability = (value - best, float(np.exp(value - total))) if comparable else (np.nan, np.nan)
-        judged = (np.nan, np.nan, np.nan) if test is None else _judged(model, *test)
-        loo = -getattr(model, "loo_log_likelihood_", np.nan) / n
-        support = int(np.size(getattr(model, "support_", ()))) or -1
-        rows.append(Row(name, value, factor, probability, loo, *judged, support, seconds[name], notes))
+        evidence = judged[name]
+        value = getattr(evidence, basis) if evidence.comparable else np.nan
+        predictions = (np.nan, np.nan, np.nan) if test is None else _judged(model, *test)
+        rows.append(
+            Row(
+                name,
+                evidence.value,
+                evidence.model,
+                evidence.error,
+                value - best,
+                float(np.exp(value - total)),
+                -getattr(model, "loo_log_likelihood_", np.nan) / n,
+                *predictions,
+                int(np.size(getattr(model, "support_", ()))) or -1,
+                seconds[name],
+                evidence.notes,
+            )
+        )
     rows.sort(key=lambda row: (np.nan_to_num(row.loo_nll, nan=np.inf), np.nan_to_num(-row.log_evidence, nan=np.inf)))
-    return Comparison(tuple(rows), fitted)
+    return Comparison(tuple(rows), fitted, {"model": "log_model_evidence", "value": "log_evidence"}[basis])
 
 
 def _named(models: Any, target: str) -> dict[str, Any]:
@@ -104,19 +123,53 @@ def _with_kernel(kernel: Kernel, target: str) -> Any:
 
 # -- evidence
 # -------------------------------------------------------------------------------------------------------------
-def _evidence(model: Any, n: int) -> tuple[float, bool, tuple[str, ...]]:
-    """Return the log evidence, whether it can be compared with others, and notes."""
+@dataclasses.dataclass(frozen=True)
+class Evidences:
+    """What a machine says about its evidence.
+
+    Attributes
+    ----------
+    value : float
+        Log evidence at the learnt hyperparameters.
+    model, error : float
+        Log evidence with the hyperparameters integrated out, and a bound of its error.
+    comparable : bool
+        Whether they are the probability of the given targets.
+    notes : tuple of str
+        What to bear in mind.
+    """
+
+    value: float
+    model: float
+    error: float
+    comparable: bool
+    notes: tuple[str, ...]
+
+
+def _evidence(model: Any, n: int) -> Evidences:
+    """Return the log evidences, whether they can be compared with others, and notes."""
     value = float(getattr(model, "log_evidence_", np.nan))
+    problem = _not_comparable(model, value)
+    if problem is not None:
+        return Evidences(value if np.isfinite(value) else np.nan, np.nan, np.nan, False, (problem,))
+    integrated = float(getattr(model, "log_model_evidence_", np.nan))
+    error = float(getattr(model, "log_model_evidence_error_", np.nan))
+    coarse = f"its model evidence is known within {error:.1f} nats only" if error > COARSE else ""
+    return Evidences(value, integrated, error, True, (*_trust(model.models_, n), *([coarse] if coarse else [])))
+
+
+def _not_comparable(model: Any, value: float) -> str | None:
+    """Return why an evidence cannot be compared, None if it can."""
     if not np.isfinite(value):
-        return np.nan, False, ("it has no evidence; judge it by its predictions",)
+        return "it has no evidence; judge it by its predictions"
     models: Sequence[Any] = getattr(model, "models_", ())
     if not models or not all(isinstance(m, GaussianProcessModel) for m in models):
-        return value, False, ("its evidence is not the probability of the given targets: no Bayes factor",)
+        return "its evidence is not the probability of the given targets: no Bayes factor"
     if getattr(model, "class_weight", None) is not None:
-        return value, False, ("with class weights the evidence is not a probability of the targets: no Bayes factor",)
+        return "with class weights the evidence is not a probability of the targets: no Bayes factor"
     if not all(m.likelihood.traits.normalized for m in models):
-        return value, False, ("its likelihood is not normalised: no Bayes factor",)
-    return value, True, _trust(models, n)
+        return "its likelihood is not normalised: no Bayes factor"
+    return None
 
 
 def _trust(models: Sequence[GaussianProcessModel], n: int) -> tuple[str, ...]:

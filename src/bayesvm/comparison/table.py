@@ -19,8 +19,11 @@ class Row:
         As given, or the class of the model.
     log_evidence : float
         Of the training targets at the learnt hyperparameters; NaN if the model has none.
+    log_model_evidence, log_model_evidence_error : float
+        The same with the hyperparameters integrated out, and a bound of its error; NaN if the model has none.
     log_bayes_factor : float
-        Log evidence minus that of the best model with a comparable evidence (zero for the best); NaN if not comparable.
+        Log evidence of the kind that ``Comparison.basis`` names, minus that of the best model with a comparable one
+        (zero for the best); NaN if not comparable.
     probability : float
         Posterior probability among the models with comparable evidences, all being equally probable before; NaN if not
         comparable.
@@ -41,6 +44,8 @@ class Row:
 
     name: str
     log_evidence: float
+    log_model_evidence: float
+    log_model_evidence_error: float
     log_bayes_factor: float
     probability: float
     loo_nll: float
@@ -55,6 +60,8 @@ class Row:
 #: Field, heading, format.
 COLUMNS = (
     ("log_evidence", "log evidence", "{:.2f}"),
+    ("log_model_evidence", "log model evidence", "{:.2f}"),
+    ("log_model_evidence_error", "+-", "{:.2f}"),
     ("log_bayes_factor", "log Bayes factor", "{:.2f}"),
     ("probability", "P(model|data)", "{:.3f}"),
     ("loo_nll", "LOO NLL", "{:.4f}"),
@@ -64,6 +71,14 @@ COLUMNS = (
     ("n_support", "SVs", "{:d}"),
     ("seconds", "seconds", "{:.2f}"),
 )
+
+
+#: What the Bayes factors rest on, in words.
+BASIS = {
+    "log_model_evidence": "Bayes factors and probabilities: by the model evidence, hyperparameters integrated out.",
+    "log_evidence": "Bayes factors and probabilities: by the evidence at the learnt hyperparameters, which does not count "
+    "them, since not every model has a model evidence.",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,10 +91,14 @@ class Comparison:
         One per model.
     models : dict
         The fitted models by name.
+    basis : {"log_model_evidence", "log_evidence"}
+        On which of the two Bayes factors and probabilities rest: the one with the hyperparameters integrated out, if
+        all models with a comparable evidence have it.
     """
 
     rows: tuple[Row, ...]
     models: dict[str, Any]
+    basis: str = "log_model_evidence"
 
     def __getitem__(self, name: str) -> Row:
         for row in self.rows:
@@ -101,7 +120,8 @@ class Comparison:
         cells = [["model", *(heading for _, heading, _ in shown)]]
         cells += [[row.name, *(_text(getattr(row, field), form) for field, _, form in shown)] for row in self.rows]
         notes = [f"{row.name}: {note}" for row in self.rows for note in row.notes]
-        return "\n".join([*_aligned(cells), *notes])
+        words = [BASIS[self.basis]] if any(_known(row.log_bayes_factor) for row in self.rows) else []
+        return "\n".join([*_aligned(cells), *words, *notes])
 
     __repr__ = __str__
 

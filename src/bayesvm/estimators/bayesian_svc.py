@@ -12,6 +12,7 @@ from bayesvm.estimators._arguments import (
     search_options,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.inference import Inference
 from bayesvm.inference.names import from_name
 from bayesvm.kernels import Constant, Gaussian
@@ -19,7 +20,7 @@ from bayesvm.models import GaussianProcess, TrainingData
 from bayesvm.solvers import Solver
 
 
-class BayesianSVC(BayesianClassifier):
+class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     r"""Support vector classifier that tunes itself by the evidence of the training data (BTSVC).
 
     The latent function has a Gaussian process prior with the given kernel; labels follow a likelihood that is one, and
@@ -84,6 +85,9 @@ class BayesianSVC(BayesianClassifier):
         The fitted models, one per set of hyperparameters.
     log_evidence_ : float
         Log evidence at the optimum, summed over the outputs.
+    log_model_evidence_, log_model_evidence_error_ : float
+        Log evidence with the hyperparameters integrated out, by which models of different size can be compared, and an
+        estimated bound of its error; computed when first asked for (see the property).
     support_, support_vectors_, dual_coef_ : arrays
         Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output.
     relevance_ : array of shape (d,) or None

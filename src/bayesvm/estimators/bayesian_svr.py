@@ -14,6 +14,7 @@ from bayesvm.estimators._arguments import (
     real,
     search_options,
 )
+from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.inference import Inference
@@ -29,7 +30,7 @@ C_BOUNDS = (1e-2, 1e3)
 EPSILON_BOUNDS = (1e-3, 1e1)
 
 
-class BayesianSVR(BayesianRegressor):
+class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     r"""Support vector regression that tunes itself by the evidence of the training data (BSVR).
 
     The latent function has a Gaussian process prior; the noise follows the soft insensitive model, a flat top with
@@ -100,6 +101,9 @@ class BayesianSVR(BayesianRegressor):
         The fitted models, one per set of hyperparameters.
     log_evidence_ : float
         Log evidence of the targets as they were given, summed over the outputs.
+    log_model_evidence_, log_model_evidence_error_ : float
+        The same with the hyperparameters integrated out, by which models of different size can be compared, and an
+        estimated bound of its error; computed when first asked for (see the property).
     noise_std_ : float (an array with a matrix of targets)
         Standard deviation of the noise, from Thesis (2.33).
     outlier_score_ : array of the shape of y

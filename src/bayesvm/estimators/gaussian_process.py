@@ -14,6 +14,7 @@ from bayesvm.estimators._arguments import (
     search_options,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.inference import Inference
 from bayesvm.inference.names import from_name
@@ -21,7 +22,7 @@ from bayesvm.kernels import Constant, Gaussian
 from bayesvm.models import GaussianProcess, TrainingData
 
 
-class GPClassifier(BayesianClassifier):
+class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     r"""Gaussian process classifier with hyperparameters by the evidence of the training data.
 
     Parameters
@@ -46,8 +47,8 @@ class GPClassifier(BayesianClassifier):
 
     Attributes
     ----------
-    kernel_, likelihood_, log_evidence_, loo_proba_, loo_log_likelihood_, calibration_, classes_, converged_, history_,
-    n_iter_
+    kernel_, likelihood_, log_evidence_, log_model_evidence_, log_model_evidence_error_, loo_proba_,
+    loo_log_likelihood_, calibration_, classes_, converged_, history_, n_iter_
         As in :class:`~bayesvm.BayesianSVC`.
 
     Notes
@@ -117,7 +118,7 @@ class GPClassifier(BayesianClassifier):
         )
 
 
-class GPRegressor(BayesianRegressor):
+class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
     r"""Gaussian process regressor with hyperparameters, noise included, by the evidence of the training data.
 
     Parameters
@@ -142,7 +143,8 @@ class GPRegressor(BayesianRegressor):
 
     Attributes
     ----------
-    kernel_, likelihood_, log_evidence_, noise_std_, converged_, history_, n_iter_
+    kernel_, likelihood_, log_evidence_, log_model_evidence_, log_model_evidence_error_, noise_std_, converged_,
+    history_, n_iter_
         As in :class:`~bayesvm.BayesianSVR`.
 
     Examples

@@ -16,6 +16,7 @@ from bayesvm.estimators._arguments import (
     whole,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.hyper import ByName, Flat, Hyperprior, RelevanceShares
 from bayesvm.inference import Variational
 from bayesvm.inference.factor_analysed import FactorAnalysed
@@ -35,7 +36,7 @@ FLAT = 1e6
 SHARES = ByName({"*lengthscale[*": RelevanceShares(0.25)})
 
 
-class VariationalSVC(BayesianClassifier):
+class VariationalSVC(ModelEvidenceMixin, BayesianClassifier):
     r"""Classifier that adapts any number of kernel parameters by a smooth lower bound on the evidence (Seeger1999).
 
     The posterior of the latent function is approximated by the Gaussian nearest to it in the sense of Kullback and
@@ -81,6 +82,9 @@ class VariationalSVC(BayesianClassifier):
     ----------
     log_evidence_ : float
         The bound at the optimum, summed over the outputs: the log evidence is at least this large.
+    log_model_evidence_, log_model_evidence_error_ : float
+        The bound with the hyperparameters integrated out, and an estimated bound of the error of that integral; see
+        :class:`~bayesvm.BayesianSVC`.
     free_energy_terms_ : tuple of dict, one per output
         Summands of the free energy, minus the bound: "loss", the expected loss; "mean", "spread" and "determinant",
         which together are the divergence of the Gaussian from the prior.

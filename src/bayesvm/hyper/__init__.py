@@ -1,6 +1,8 @@
 """Learning theta: the evidence objective, hyperpriors, and one search for all estimators."""
 
 from bayesvm.hyper.bfgs import SearchStatus
+from bayesvm.hyper.default_prior import CommonLevel, default_hyperprior
+from bayesvm.hyper.model_evidence import ModelEvidence, integrated_evidence, nearby_maximum
 from bayesvm.hyper.multistart import Maximizer, Maximum, SearchProgress, StartRecord
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
 from bayesvm.hyper.priors import ByName, Flat, Hyperprior, LogNormal, RelevanceGamma, RelevanceShares, thesis_prior
@@ -9,6 +11,7 @@ from bayesvm.hyper.starts import regression_starting_points, starting_points
 
 __all__ = [
     "ByName",
+    "CommonLevel",
     "Evaluation",
     "EvidenceObjective",
     "Flat",
@@ -16,12 +19,16 @@ __all__ = [
     "LogNormal",
     "Maximizer",
     "Maximum",
+    "ModelEvidence",
     "RelevanceGamma",
     "RelevanceShares",
     "SearchProgress",
     "SearchStatus",
     "StartRecord",
+    "default_hyperprior",
+    "integrated_evidence",
     "maximize_evidence",
+    "nearby_maximum",
     "regression_starting_points",
     "starting_points",
     "thesis_prior",

@@ -26,6 +26,13 @@ class Hyperprior(ABC):
     def log_density(self, theta: Vector, names: Sequence[str]) -> tuple[float, Vector]:
         r"""Return the logarithm of the density of :math:`\theta` and its gradient."""
 
+    def proper(self, names: Sequence[str]) -> bool:
+        """Whether the density of the entries with these names integrates to one; False unless a subclass knows it does.
+
+        Only then can hyperparameters be integrated out (:mod:`bayesvm.hyper.model_evidence`).
+        """
+        return False
+
 
 @dataclasses.dataclass(frozen=True)
 class Flat(Hyperprior):
@@ -52,6 +59,10 @@ class LogNormal(Hyperprior):
     def __post_init__(self) -> None:
         if not self.std > 0.0:
             raise ValueError(f"LogNormal: expected std > 0, found {self.std}")
+
+    def proper(self, names: Sequence[str]) -> bool:
+        """Whether the density integrates to one: it does."""
+        return True
 
     def log_density(self, theta: Vector, names: Sequence[str]) -> tuple[float, Vector]:
         """Return the sum of Gaussian log-densities."""
@@ -84,6 +95,10 @@ class RelevanceGamma(Hyperprior):
     def __post_init__(self) -> None:
         if not (self.shape > 0.0 and self.mean > 0.0):
             raise ValueError(f"RelevanceGamma: expected shape > 0 and mean > 0, found {self.shape} and {self.mean}")
+
+    def proper(self, names: Sequence[str]) -> bool:
+        """Whether the density integrates to one: it does."""
+        return True
 
     def log_density(self, theta: Vector, names: Sequence[str]) -> tuple[float, Vector]:
         """Return the sum over all entries, each a logarithm of a length scale."""
@@ -144,16 +159,27 @@ class ByName(Hyperprior):
 
     rules: Mapping[str, Hyperprior]
 
-    def log_density(self, theta: Vector, names: Sequence[str]) -> tuple[float, Vector]:
-        """Return the sum of the rules' log-densities."""
-        value, gradient = 0.0, np.zeros_like(theta)
-        left = list(range(theta.size))
+    def _shares(self, names: Sequence[str]) -> tuple[list[tuple[Hyperprior, list[int]]], list[int]]:
+        """Return every rule's hyperprior with the entries that fall to it, and the entries that no pattern fits."""
+        shares, left = [], list(range(len(names)))
         for pattern, prior in self.rules.items():
             chosen = [i for i in left if fnmatchcase(names[i], _literal_brackets(pattern))]
             left = [i for i in left if i not in chosen]
             if chosen:
-                part, gradient[chosen] = prior.log_density(theta[chosen], [names[i] for i in chosen])
-                value += part
+                shares.append((prior, chosen))
+        return shares, left
+
+    def proper(self, names: Sequence[str]) -> bool:
+        """Whether every entry falls to a rule, and all these rules have proper densities."""
+        shares, left = self._shares(names)
+        return not left and all(prior.proper([names[i] for i in chosen]) for prior, chosen in shares)
+
+    def log_density(self, theta: Vector, names: Sequence[str]) -> tuple[float, Vector]:
+        """Return the sum of the rules' log-densities."""
+        value, gradient = 0.0, np.zeros_like(theta)
+        for prior, chosen in self._shares(names)[0]:
+            part, gradient[chosen] = prior.log_density(theta[chosen], [names[i] for i in chosen])
+            value += part
         return value, gradient
 
 

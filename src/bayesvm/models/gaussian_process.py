@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -11,8 +12,13 @@ import numpy as np
 
 from bayesvm.hyper import (
     EvidenceObjective,
+    Hyperprior,
     Maximum,
+    ModelEvidence,
+    default_hyperprior,
+    integrated_evidence,
     maximize_evidence,
+    nearby_maximum,
     regression_starting_points,
     starting_points,
 )
@@ -23,8 +29,9 @@ from bayesvm.likelihoods.base import Classification, Likelihood, Regression
 from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.covariance_root import covariance_root
-from bayesvm.models.base import BLOCK, Candidate, ModelSpec, TrainingData
+from bayesvm.models.base import BLOCK, Candidate, ModelSpec, TrainingData, typical_distance
 from bayesvm.models.calibration import Calibration, ScaleCalibration, calibrate_odds, calibrate_scale
+from bayesvm.models.scaling import weighted_moments
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
 
@@ -118,6 +125,32 @@ class GaussianProcessModel:
     def log_evidence(self) -> float:
         """Log evidence of the training data."""
         return self.evidence.value
+
+    @functools.cached_property
+    def model_evidence(self) -> ModelEvidence:
+        r"""The evidence with theta integrated out, in the units used inside; computed when it is first asked for.
+
+        From the learnt theta a search leads to the maximum of evidence plus hyperprior, which is the model's own if
+        that is proper, and the default one (:mod:`bayesvm.hyper.default_prior`) otherwise; there follows Laplace's
+        method (:mod:`bayesvm.hyper.model_evidence`). The latent values of the model begin every evaluation.
+        """
+        objective = self.objective
+        prior = objective.prior if objective.prior.proper(objective.names) else self._default_prior()
+        objective = dataclasses.replace(objective, prior=prior, X=objective.X.forget())  # distances go with it
+        top = nearby_maximum(objective, self.theta, self.maximum.latent)
+        found = integrated_evidence(objective, top.theta, top.latent)
+        spent = sum(record.evaluations for record in top.history)
+        return dataclasses.replace(found, evaluations=found.evaluations + spent)
+
+    def _default_prior(self) -> Hyperprior:
+        """Return the proper hyperprior on the scale of the training data."""
+        likelihood, X = self.objective.likelihood, self.objective.X
+        weights = np.asarray(likelihood.weights) if isinstance(likelihood, Weighted) else None
+        if not isinstance(likelihood.plain, Regression):
+            return default_hyperprior(typical_distance(X, weights))
+        columns = np.column_stack(self.objective.outputs)
+        spread = float(np.sqrt(np.mean(weighted_moments(columns, weights)[1])))
+        return default_hyperprior(typical_distance(X, weights), spread=spread or 1.0)
 
     @property
     def problems(self) -> tuple[str, ...]:
