@@ -27,8 +27,8 @@ c corrects for them as far as it can, and the error grows.
 
 *Axes without curvature.* Where A has an eigenvalue that is not positive, or so small that three standard deviations
 reach beyond the bounds, or where the evidence cannot be computed at an outer point, no Gaussian fits. There
-:math:`\ln\int e^{v} dt` is computed along the axis by Simpson's rule between the bounds. What the other axes do along it is not seen: such an axis adds ``NUMERIC`` nats to the error, and
-the result names the number of such axes.
+:math:`\ln\int e^{v} dt` is computed along the axis by Simpson's rule between the bounds. What the other axes do along
+it is not seen: such an axis adds ``NUMERIC`` nats to the error, and the result names the number of such axes.
 
 *Bounds.* An entry that ends at a bound with a gradient g that points outward contributes
 :math:`\ln\int_0^r e^{-|g| t - \frac12 a t^2} dt`, with a its own curvature and r the width of the bounds.
@@ -104,7 +104,7 @@ class ModelEvidence:
 
 
 def nearby_maximum(objective: EvidenceObjective, theta: Vector, latent: Vector | None = None) -> Maximum:
-    """Return the maximum of evidence and hyperprior that is reached from a theta that was learnt with another hyperprior.
+    """Return the maximum of evidence and hyperprior reached from a theta that was learnt with another hyperprior.
 
     Where the evidence jumps, a second search goes through the surrogates of :mod:`bayesvm.hyper.surrogate`, and the
     better of the two ends counts.

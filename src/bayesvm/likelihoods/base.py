@@ -317,7 +317,7 @@ class Regression(Likelihood):
         return -np.ones_like(y)
 
     def profile_parameters(self, t: Vector) -> Mapping[str, tuple[Vector, Vector, Vector]]:
-        """Return the derivatives in the logarithm of the one parameter, if it has a unit; else a subclass gives them."""
+        """Return the derivatives in the logarithm of the one parameter, if it has a unit; else subclasses give them."""
         if len(self.powers) != 1 or 0 in self.powers.values():
             return super().profile_parameters(t)
         ((name, power),) = self.powers.items()
