@@ -1,4 +1,4 @@
-"""The evidence with theta integrated out: exact cases, bounds, axes without curvature, small problems against sampling."""
+"""The model evidence: exact on Gaussians, right where bounds or flat directions stop a Gaussian, and never repaired."""
 
 import dataclasses
 from pathlib import Path
