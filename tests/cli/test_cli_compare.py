@@ -48,7 +48,7 @@ def test_by_default_the_usual_method_is_compared_with_baselines(folder, capsys, 
     assert all(row["difference"][0] >= 0.0 for row in found["methods"])
     assert found["methods"][-1]["method"] in ("majority", "mean", "boosting")
     assert found["verdict"].startswith(f"{found['methods'][0]['method']} has the smallest")
-    assert found["log_evidence"] == {}
+    assert found["log_evidence"] == found["log_model_evidence"] == {}
 
 
 def test_evidences_are_shown_only_where_they_can_be_compared(folder, capsys):
@@ -66,6 +66,7 @@ def test_evidences_are_shown_only_where_they_can_be_compared(folder, capsys):
     said = capsys.readouterr().out
     table, evidence = said.split("Log evidence of all rows, for the methods of which it can be compared")
     assert "evidence" not in table
+    assert "log model evidence" in evidence
     assert "bayesian-svc" in evidence
     assert "gpc" in evidence
     assert "ls-svc" not in evidence

@@ -72,6 +72,8 @@ def test_a_skewed_density_is_within_the_stated_error():
     truth = np.log(quad(lambda t: np.exp(a * t - np.exp(t)), -30.0, 5.0)[0])
     assert abs(found.value - truth) < abs(plain - truth)
     assert abs(found.value - truth) <= found.error
+    rough = integrated_evidence(sheet, np.array([np.log(a)]), jumps=True)
+    assert (rough.value, rough.error) == (found.value, 2.0 * found.error)
 
 
 def test_at_a_bound_the_half_line_counts():

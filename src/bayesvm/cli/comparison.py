@@ -18,7 +18,7 @@ from bayesvm.cli.errors import data_refused
 from bayesvm.cli.exit_codes import UsageError
 from bayesvm.cli.fitting import FitOptions, Training, fit_pipeline, machine_of
 from bayesvm.cli.methods import METHODS
-from bayesvm.comparison import compare
+from bayesvm.comparison import Row, compare
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.report import measure
 from bayesvm.tables import DataError, TableWarning
@@ -178,19 +178,19 @@ def _verdict(rows: Sequence[Judged], differences: Sequence[tuple[float, float]],
     return "; ".join(parts)
 
 
-def evidences(training: Training, estimators: Mapping[str, Any]) -> dict[str, float]:
-    """Return the log evidence of all rows of the methods of which it can be compared; empty if fewer than two."""
+def evidences(training: Training, estimators: Mapping[str, Any]) -> list[Row]:
+    """Return the methods of which the evidences, of all rows, can be compared; none if there are fewer than two."""
     own = {name: estimators[name] for name in estimators if name in {method.name for method in METHODS}}
     if len(own) < 2 or training.weights is not None:
-        return {}
+        return []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", TableWarning)
         X = clone(training.encoder).fit_transform(training.features, training.y)
         with data_refused():
             table = compare(own, X, training.y)
-    found = {row.name: row.log_evidence for row in table.rows if np.isfinite(row.log_bayes_factor)}
-    return found if len(found) > 1 else {}
+    found = [row for row in table.rows if np.isfinite(row.log_bayes_factor)]
+    return found if len(found) > 1 else []
 
 
 def run_comparison(training: Training, names: Sequence[str], options: FitOptions, folds: int, say: Reporter) -> None:
@@ -205,9 +205,11 @@ def run_comparison(training: Training, names: Sequence[str], options: FitOptions
     say.lines([comparison.verdict])
     if evidence:
         say.heading("Log evidence of all rows, for the methods of which it can be compared")
-        say.table(["method", "log evidence"], [[name, f"{value:.2f}"] for name, value in evidence.items()])
+        say.table(["method", "log evidence", "log model evidence"], [_both_evidences(row) for row in evidence])
     result = {"task": training.task.name, "folds": folds, "methods": comparison.plain(), "verdict": comparison.verdict}
-    say.result({**result, "log_evidence": evidence})
+    known = {row.name: row.log_model_evidence for row in evidence if np.isfinite(row.log_model_evidence)}
+    plain = {row.name: row.log_evidence for row in evidence}
+    say.result({**result, "log_evidence": plain, "log_model_evidence": known})
 
 
 def shown(comparison: Comparison, task: str) -> tuple[list[str], list[list[str]]]:
@@ -224,6 +226,12 @@ def shown(comparison: Comparison, task: str) -> tuple[list[str], list[list[str]]
         for i, (row, difference) in enumerate(zip(comparison.rows, comparison.differences))
     ]
     return head, table
+
+
+def _both_evidences(row: Row) -> list[str]:
+    known = np.isfinite(row.log_model_evidence)
+    integrated = f"{row.log_model_evidence:.2f} ± {row.log_model_evidence_error:.1g}" if known else "-"
+    return [row.name, f"{row.log_evidence:.2f}", integrated]
 
 
 def _with_error(pair: tuple[float, float] | None) -> str:

@@ -2,7 +2,7 @@
 
 from bayesvm.hyper.bfgs import SearchStatus
 from bayesvm.hyper.default_prior import CommonLevel, default_hyperprior
-from bayesvm.hyper.model_evidence import ModelEvidence, integrated_evidence, nearby_maximum
+from bayesvm.hyper.model_evidence import ModelEvidence, has_jumps, integrated_evidence, nearby_maximum
 from bayesvm.hyper.multistart import Maximizer, Maximum, SearchProgress, StartRecord
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
 from bayesvm.hyper.priors import ByName, Flat, Hyperprior, LogNormal, RelevanceGamma, RelevanceShares, thesis_prior
@@ -26,6 +26,7 @@ __all__ = [
     "SearchStatus",
     "StartRecord",
     "default_hyperprior",
+    "has_jumps",
     "integrated_evidence",
     "maximize_evidence",
     "nearby_maximum",

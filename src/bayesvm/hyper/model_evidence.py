@@ -23,7 +23,7 @@ known of the shape between the axes. So all of it counts, and axes add up as if 
 .. math:: \sum_j \tfrac16 \big(|e^{-\rho_+} - 1| + |e^{-\rho_-} - 1|\big) .
 
 Where the evidence jumps (see :mod:`bayesvm.hyper.surrogate`), the gradient does not know the jumps, and the values do:
-c corrects for them as far as it can, and the error grows.
+c corrects for them as far as it can, and the error grows. The axes themselves are less certain then, so it is doubled.
 
 *Axes without curvature.* Where A has an eigenvalue that is not positive, or so small that three standard deviations
 reach beyond the bounds, or where the evidence cannot be computed at an outer point, no Gaussian fits. There
@@ -103,6 +103,11 @@ class ModelEvidence:
     evaluations: int
 
 
+def has_jumps(objective: EvidenceObjective) -> bool:
+    """Whether the evidence jumps along theta, so that it is searched through surrogates."""
+    return len(surrogates(objective)) > 1
+
+
 def nearby_maximum(objective: EvidenceObjective, theta: Vector, latent: Vector | None = None) -> Maximum:
     """Return the maximum of evidence and hyperprior reached from a theta that was learnt with another hyperprior.
 
@@ -117,19 +122,27 @@ def nearby_maximum(objective: EvidenceObjective, theta: Vector, latent: Vector |
         Where the search begins.
     latent : array, optional
         Warm start: that of an evaluation at ``theta``.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user interrupts: half a search is of no use here.
     """
     search = Maximizer(max_evaluations=SEARCH)
     if not theta.size:
         return Maximum.at(theta, objective.evaluate(theta, latent).value, latent)
-    direct = search.maximize(objective, [theta], latent=latent)
-    if len(surrogates(objective)) == 1:
-        return direct
-    through = maximize_through_surrogates(search, objective, [theta])
-    best = max((direct, through), key=lambda maximum: maximum.value)
-    return dataclasses.replace(best, history=direct.history + through.history)
+    found = [search.maximize(objective, [theta], latent=latent)]
+    if has_jumps(objective) and not found[0].interrupted:
+        found.append(maximize_through_surrogates(search, objective, [theta]))
+    if found[-1].interrupted:
+        raise KeyboardInterrupt
+    best = max(found, key=lambda maximum: maximum.value)
+    return dataclasses.replace(best, history=tuple(record for maximum in found for record in maximum.history))
 
 
-def integrated_evidence(objective: Objective, theta: Vector, latent: Vector | None = None) -> ModelEvidence:
+def integrated_evidence(
+    objective: Objective, theta: Vector, latent: Vector | None = None, *, jumps: bool = False
+) -> ModelEvidence:
     """Return the evidence with theta integrated out, by 4 k + 1 evaluations where a Gaussian fits.
 
     Parameters
@@ -140,6 +153,8 @@ def integrated_evidence(objective: Objective, theta: Vector, latent: Vector | No
         Its maximum.
     latent : array, optional
         Warm start of all evaluations: that of an evaluation at ``theta``.
+    jumps : bool
+        Whether the value is known to jump along theta; the error is then twice as large.
     """
     look = _Look(objective, latent)
     here = look(np.asarray(theta, dtype=float))
@@ -170,6 +185,7 @@ def integrated_evidence(objective: Objective, theta: Vector, latent: Vector | No
             value += float(logsumexp([0.0, -rho[j, 0], -rho[j, 1]], b=[2.0 / 3.0, 1.0 / 6.0, 1.0 / 6.0]))
             error += float(np.sum(np.abs(np.expm1(-rho[j])))) / 6.0
         axes[:, j] = width * direction
+    error *= 2.0 if jumps else 1.0
     return ModelEvidence(float(value), error, theta, axes, rho, bound, numeric, look.spent)
 
 
@@ -257,4 +273,4 @@ def _half_line(slope: float, curvature: float, width: float) -> float:
     return float(0.5 * start**2 + 0.5 * np.log(2.0 * np.pi / curvature) + tails)
 
 
-__all__ = ["ModelEvidence", "integrated_evidence"]
+__all__ = ["ModelEvidence", "has_jumps", "integrated_evidence", "nearby_maximum"]

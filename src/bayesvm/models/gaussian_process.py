@@ -16,6 +16,7 @@ from bayesvm.hyper import (
     Maximum,
     ModelEvidence,
     default_hyperprior,
+    has_jumps,
     integrated_evidence,
     maximize_evidence,
     nearby_maximum,
@@ -138,7 +139,7 @@ class GaussianProcessModel:
         prior = objective.prior if objective.prior.proper(objective.names) else self._default_prior()
         objective = dataclasses.replace(objective, prior=prior, X=objective.X.forget())  # distances go with it
         top = nearby_maximum(objective, self.theta, self.maximum.latent)
-        found = integrated_evidence(objective, top.theta, top.latent)
+        found = integrated_evidence(objective, top.theta, top.latent, jumps=has_jumps(objective))
         spent = sum(record.evaluations for record in top.history)
         return dataclasses.replace(found, evaluations=found.evaluations + spent)
 
