@@ -12,7 +12,8 @@ import pytest
 import bayesvm
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "api").glob("*.md"))
-DOCUMENTED = {name for page in PAGES for name in re.findall(r"(?:auto|current)module:: (\S+)", page.read_text(encoding="utf-8"))}
+TEXTS = [page.read_text(encoding="utf-8") for page in PAGES]
+DOCUMENTED = {name for text in TEXTS for name in re.findall(r"(?:auto|current)module:: (\S+)", text)}
 PACKAGES = [info.name for info in pkgutil.iter_modules(bayesvm.__path__) if info.ispkg and info.name in bayesvm.__all__]
 
 
