@@ -53,9 +53,11 @@ class CompactSigmoid(Classification):
 
     def _zoned(self, x: Vector, q: Vector) -> Derivatives:
         inside = (x > 0.0) & (q > 0.0)
-        p = self.curved(np.where(inside, x, 1.0), np.where(inside, q, 1.0))
-        loss = np.where(inside, p.loss, np.where(x > 0.0, 0.0, np.inf))
-        return Derivatives(loss, *(np.where(inside, part, 0.0) for part in (p.gradient, p.curvature, p.third)))
+        p = self.curved(x[inside], q[inside])  # most margins are beyond 1, where there is nothing to compute
+        parts = [np.where(x > 0.0, 0.0, np.inf), *(np.zeros_like(x) for _ in range(3))]
+        for part, values in zip(parts, (p.loss, p.gradient, p.curvature, p.third), strict=True):
+            part[inside] = values
+        return Derivatives(*parts)
 
 
 @tilted.register
