@@ -151,7 +151,7 @@ docs: $(VENV)/.docs-tools $(VENV)/.package
 	$(SINGLE) $(BIN)/python scripts/gallery.py docs/_gallery
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
-bench: $(VENV)/.test-tools $(VENV)/.package
+bench: $(VENV)/.package
 	$(SINGLE) $(BIN)/python -m benchmarks $(if $(JSON),--json $(JSON))
 
 bench-check: $(VENV)/.package
