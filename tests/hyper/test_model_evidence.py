@@ -1,4 +1,4 @@
-"""The evidence with theta integrated out: exact cases, bounds, axes without curvature, small problems against sampling."""
+"""The evidence with theta integrated out: exact cases, bounds, axes without curvature, sampling of small problems."""
 
 import dataclasses
 from pathlib import Path

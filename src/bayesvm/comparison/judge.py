@@ -3,8 +3,8 @@ r"""One table for several models on the same data.
 Evidences can be compared where they are the probability of the same targets: self-tuning machines with a normalised
 likelihood, without class weights. Bayes factors rest on the evidence with the hyperparameters integrated out
 (``log_model_evidence_``) where all these machines have it, since the evidence at the learnt hyperparameters rises with
-their number; otherwise on the latter. Laplace's method and expectation propagation approximate the same number; where the
-two differ by more than one nat per hundred points, Laplace's cannot be trusted, and the row says so.
+their number; otherwise on the latter. Laplace's method and expectation propagation approximate the same number; where
+the two differ by more than one nat per hundred points, Laplace's cannot be trusted, and the row says so.
 """
 
 from __future__ import annotations
@@ -154,8 +154,10 @@ def _evidence(model: Any, n: int) -> Evidences:
         return Evidences(value if np.isfinite(value) else np.nan, np.nan, np.nan, False, (problem,))
     integrated = float(getattr(model, "log_model_evidence_", np.nan))
     error = float(getattr(model, "log_model_evidence_error_", np.nan))
-    coarse = f"its model evidence is known within {error:.1f} nats only" if error > COARSE else ""
-    return Evidences(value, integrated, error, True, (*_trust(model.models_, n), *([coarse] if coarse else [])))
+    notes = _trust(model.models_, n)
+    if error > COARSE:
+        notes += (f"its model evidence is known within {error:.1f} nats only; do not build on smaller differences",)
+    return Evidences(value, integrated, error, True, notes)
 
 
 def _not_comparable(model: Any, value: float) -> str | None:

@@ -76,8 +76,8 @@ COLUMNS = (
 #: What the Bayes factors rest on, in words.
 BASIS = {
     "log_model_evidence": "Bayes factors and probabilities: by the model evidence, hyperparameters integrated out.",
-    "log_evidence": "Bayes factors and probabilities: by the evidence at the learnt hyperparameters, which does not count "
-    "them, since not every model has a model evidence.",
+    "log_evidence": "Bayes factors and probabilities: by the evidence at the learnt hyperparameters, which does not "
+    "count them, since not every model has a model evidence.",
 }
 
 

@@ -1,4 +1,4 @@
-"""The evidence with the hyperparameters integrated out, of machines whose models have an evidence as a function of theta."""
+"""The evidence with the hyperparameters integrated out, of machines with Gaussian process models."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ c corrects for them as far as it can, and the error grows. The axes themselves a
 
 *Axes without curvature.* Where A has an eigenvalue that is not positive, or so small that three standard deviations
 reach beyond the bounds, or where the evidence cannot be computed at an outer point, no Gaussian fits. There
-:math:`\ln\int e^{v} dt` is computed along the axis by Simpson's rule between the bounds. What the other axes do along it is not seen: such an axis adds ``NUMERIC`` nats to the error, and
-the result names the number of such axes.
+:math:`\ln\int e^{v} dt` is computed along the axis by Simpson's rule between the bounds. What the other axes do along it
+is not seen: such an axis adds ``NUMERIC`` nats to the error, and the result names the number of such axes.
 
 *Bounds.* An entry that ends at a bound with a gradient g that points outward contributes
 :math:`\ln\int_0^r e^{-|g| t - \frac12 a t^2} dt`, with a its own curvature and r the width of the bounds.
@@ -47,7 +47,8 @@ from scipy.special import log_ndtr, logsumexp
 from bayesvm.hyper.bfgs import Point
 from bayesvm.hyper.multistart import Maximizer, Maximum, Objective, evaluate_point
 from bayesvm.hyper.objective import EvidenceObjective
-from bayesvm.hyper.surrogate import maximize_through_surrogates, surrogates
+from bayesvm.hyper.surrogate import maximize_through_surrogates
+from bayesvm.inference import Laplace
 from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.typing import Matrix, Vector
 
@@ -104,12 +105,12 @@ class ModelEvidence:
 
 
 def has_jumps(objective: EvidenceObjective) -> bool:
-    """Whether the evidence jumps along theta, so that it is searched through surrogates."""
-    return len(surrogates(objective)) > 1
+    """Whether the evidence jumps along theta: that of Laplace's method does, if the curvature of the loss jumps."""
+    return isinstance(objective.inference, Laplace) and objective.likelihood.smoothed is not objective.likelihood
 
 
 def nearby_maximum(objective: EvidenceObjective, theta: Vector, latent: Vector | None = None) -> Maximum:
-    """Return the maximum of evidence and hyperprior that is reached from a theta that was learnt with another hyperprior.
+    """Return the maximum of evidence and hyperprior that is reached from a theta learnt with another hyperprior.
 
     Where the evidence jumps, a second search goes through the surrogates of :mod:`bayesvm.hyper.surrogate`, and the
     better of the two ends counts.
