@@ -1,4 +1,4 @@
-"""The model evidence: exact on Gaussians, right where bounds or flat directions stop a Gaussian, and never repaired."""
+"""The evidence with theta integrated out: exact cases, bounds, axes without curvature, sampling of small problems."""
 
 import dataclasses
 from pathlib import Path

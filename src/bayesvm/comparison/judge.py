@@ -154,8 +154,10 @@ def _evidence(model: Any, n: int) -> Evidences:
         return Evidences(value if np.isfinite(value) else np.nan, np.nan, np.nan, False, (problem,))
     integrated = float(getattr(model, "log_model_evidence_", np.nan))
     error = float(getattr(model, "log_model_evidence_error_", np.nan))
-    coarse = f"its model evidence is known within {error:.1f} nats only" if error > COARSE else ""
-    return Evidences(value, integrated, error, True, (*_trust(model.models_, n), *([coarse] if coarse else [])))
+    notes = _trust(model.models_, n)
+    if error > COARSE:
+        notes += (f"its model evidence is known within {error:.1f} nats only; do not build on smaller differences",)
+    return Evidences(value, integrated, error, True, notes)
 
 
 def _not_comparable(model: Any, value: float) -> str | None:

@@ -47,7 +47,8 @@ from scipy.special import log_ndtr, logsumexp
 from bayesvm.hyper.bfgs import Point
 from bayesvm.hyper.multistart import Maximizer, Maximum, Objective, evaluate_point
 from bayesvm.hyper.objective import EvidenceObjective
-from bayesvm.hyper.surrogate import maximize_through_surrogates, surrogates
+from bayesvm.hyper.surrogate import maximize_through_surrogates
+from bayesvm.inference import Laplace
 from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.typing import Matrix, Vector
 
@@ -104,8 +105,8 @@ class ModelEvidence:
 
 
 def has_jumps(objective: EvidenceObjective) -> bool:
-    """Whether the evidence jumps along theta, so that it is searched through surrogates."""
-    return len(surrogates(objective)) > 1
+    """Whether the evidence jumps along theta: that of Laplace's method does, if the curvature of the loss jumps."""
+    return isinstance(objective.inference, Laplace) and objective.likelihood.smoothed is not objective.likelihood
 
 
 def nearby_maximum(objective: EvidenceObjective, theta: Vector, latent: Vector | None = None) -> Maximum:
