@@ -69,25 +69,35 @@ def write_attributes(
     """
     outputs = [model for model in models for _ in range(model.n_outputs)]
     scale = np.ones(len(outputs)) if targets is None else targets.scale
+    fitted.models_ = tuple(models)
+    _write_parts(fitted, outputs, standardizer, scale)
+    if X is not None:
+        _write_support(fitted, models, X, rows, scale)
+    _write_search(fitted, models)
+    _write_relevance(fitted, outputs)
+    for name in models[0].attributes:
+        setattr(fitted, f"{name}_", _joined([model.attributes[name] for model in models]))
+
+
+def _write_parts(fitted: Any, outputs: Sequence[Any], standardizer: Standardizer, scale: Vector) -> None:
+    """Set kernels and likelihoods in the user's units; outputs of one model and one scale have the same objects."""
     kernels: dict[tuple[int, float], Any] = {}
     for model, s in zip(outputs, scale, strict=True):
         own = Rescaled(model.kernel, tuple(standardizer.shift), tuple(standardizer.scale))
         kernels.setdefault((id(model), float(s)), own if s == 1.0 else float(s) ** 2 * own)
-    fitted.models_ = tuple(models)
     fitted.kernels_ = tuple(kernels[id(m), float(s)] for m, s in zip(outputs, scale, strict=True))
     noise = [model.likelihood.plain for model in outputs]
     fitted.likelihoods_ = tuple(n if s == 1.0 else n.rescaled(float(s)) for n, s in zip(noise, scale, strict=True))
+
+
+def _write_search(fitted: Any, models: Sequence[Any]) -> None:
+    """Set what is known of the search: evidence, candidates, history, whether it converged."""
     fitted.log_evidence_ = float(sum(model.log_evidence for model in models))
-    if X is not None:
-        _write_support(fitted, models, X, rows, scale)
     fitted.candidates_ = tuple(candidate for model in models for candidate in model.candidates)
     fitted.history_ = tuple(record for model in models for record in model.maximum.history)
     fitted.n_iter_ = int(sum(record.evaluations for record in fitted.history_))
     fitted.theta_names_ = tuple(models[0].objective.names)
     fitted.converged_ = not any(model.problems for model in models)
-    _write_relevance(fitted, outputs)
-    for name in models[0].attributes:
-        setattr(fitted, f"{name}_", _joined([model.attributes[name] for model in models]))
 
 
 def _write_support(fitted: Any, models: Sequence[FittedModel], X: Any, rows: Indices, scale: Vector) -> None:

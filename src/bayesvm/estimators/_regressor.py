@@ -45,6 +45,17 @@ def checked_weights(sample_weight: Any, X: Any) -> Vector | None:
     return weights
 
 
+def training_data(
+    X: Any, y: Matrix, weights: Vector | None, names: list[str] | None, *, standardize: bool
+) -> TrainingData:
+    """Return what models are fitted to: standardised inputs with targets in the units used inside."""
+    standardizer = Standardizer.of(X, weights) if standardize else Standardizer.identity(X.shape[1])
+    inputs = standardizer.inputs(X)
+    spread = 1.0 if standardize else float(np.sqrt(np.mean(np.var(y, axis=0)))) or 1.0
+    distance = typical_distance(inputs, weights)
+    return TrainingData(inputs, y, weights, distance, names, spread=spread, standardizer=standardizer)
+
+
 class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
     """Base of the self-tuning regressors: a subclass has a constructor and says what it is made of (``_spec``)."""
 
@@ -85,29 +96,20 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         Y, weights = target_columns(y), checked_weights(sample_weight, X)
         rows = np.arange(len(Y)) if weights is None else np.flatnonzero(weights > 0.0)
         w = None if weights is None else weights[rows]
-        d, q = X.shape[1], Y.shape[1]
-        standardizer = Standardizer.of(X[rows], w) if self.standardize else Standardizer.identity(d)
         targets = self._target_scale(Y[rows], w)
-        inputs, inner = standardizer.inputs(X[rows]), targets.inner(Y[rows])
-        spread = 1.0 if self.standardize else float(np.sqrt(np.mean(np.var(inner, axis=0)))) or 1.0
         names = list(getattr(fitted, "feature_names_in_", [])) or None
-        distance = typical_distance(inputs, w)
-        data = TrainingData(inputs, inner, w, distance, names, None, spread, targets.scale, standardizer)
+        data = training_data(X[rows], targets.inner(Y[rows]), w, names, standardize=self.standardize)
+        data = dataclasses.replace(data, scale=targets.scale)
         with attributes.progress(self) as callback:
             spec = self._spec(data).watched(callback)
-            if spec.shared or q == 1:
+            if spec.shared or data.n_outputs == 1:
                 models: tuple[Any, ...] = (fit_model(spec, data),)
             else:
                 models = fit_outputs(lambda part: self._spec(part).watched(callback), data, self.n_jobs)
-        fitted._standardizer, fitted._targets, fitted._single = standardizer, targets, np.ndim(y) == 1
-        attributes.write_attributes(fitted, models, X, rows, standardizer, targets)
+        fitted._standardizer, fitted._targets, fitted._single = data.standardizer, targets, np.ndim(y) == 1
+        attributes.write_attributes(fitted, models, X, rows, fitted._standardizer, targets)
         write_regression(fitted, float(data.counts.sum()))
-        residual = Y - targets.outer(fitted._means(standardizer.inputs(X)))
-        tails = [noise.log_survival(np.abs(residual[:, k])) for k, noise in enumerate(fitted.likelihoods_)]
-        fitted.outlier_score_ = fitted._shaped(-np.column_stack(tails) - np.log(2.0))
-        if all(getattr(model, "marginals", ()) for model in models):
-            own = sum(model.loo_log_density(data.counts) for model in models)
-            fitted.loo_log_likelihood_ = fitted._log_jacobian + own
+        write_training_scores(fitted, X, Y, data.counts)
         attributes.adopt(self, fitted)
         attributes.warn_if_not_converged(self)
         return self
@@ -373,6 +375,16 @@ def write_regression(fitted: Any, n: float) -> None:
     fitted.calibration_ = tuple(
         c for m in fitted.models_ for c in getattr(m, "calibrations", ()) or (ScaleCalibration(),) * m.n_outputs
     )
+
+
+def write_training_scores(fitted: Any, X: Any, Y: Matrix, weights: Vector) -> None:
+    """Set how surprising the training targets are, and their leave-one-out likelihood where the models have one."""
+    residual = Y - fitted._targets.outer(fitted._means(fitted._standardizer.inputs(X)))
+    tails = [noise.log_survival(np.abs(residual[:, k])) for k, noise in enumerate(fitted.likelihoods_)]
+    fitted.outlier_score_ = fitted._shaped(-np.column_stack(tails) - np.log(2.0))
+    if all(getattr(model, "marginals", ()) for model in fitted.models_):
+        own = sum(model.loo_log_density(weights) for model in fitted.models_)
+        fitted.loo_log_likelihood_ = fitted._log_jacobian + own
 
 
 __all__ = ["BayesianRegressor", "checked_weights", "target_columns", "write_regression"]

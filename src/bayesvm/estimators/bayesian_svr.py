@@ -226,21 +226,24 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
                 "'epsilon-insensitive', a small epsilon to 'laplace'), 'smooth-insensitive' or 'huber'"
             )
         by_name = isinstance(self.likelihood, str)
-        has_beta = any(field.name == "beta" for field in dataclasses.fields(likelihood))
-        automatic = isinstance(self.beta, str)
-        if not automatic and not (by_name and has_beta):
+        has_beta = by_name and any(field.name == "beta" for field in dataclasses.fields(likelihood))
+        if not has_beta and not isinstance(self.beta, str):
             raise ValueError(
                 f"beta: expected 'auto', since it applies to likelihoods by name that have a beta, found {self.beta!r} "
                 f"with likelihood {self.likelihood!r}"
             )
         if by_name and isinstance(likelihood, TransitionLoss):
             likelihood = likelihood.bounded(C=C_BOUNDS, epsilon=EPSILON_BOUNDS)
-        if by_name and has_beta:
-            n = data.n_rows
-            sized = 0.3 if n < 2000 else 0.1 if n <= 4000 else 0.05
-            changes: dict[str, Any] = {"beta": sized if automatic else float(self.beta)}
+        if has_beta:
+            changes: dict[str, Any] = {"beta": self._beta(data.n_rows)}
             likelihood = dataclasses.replace(likelihood, **changes)
         return in_units(likelihood, data, given=not by_name and not self.share_hyperparameters)
+
+    def _beta(self, n: int) -> float:
+        """Return the half-width of the transition for n rows, Thesis section 4.3.3."""
+        if not isinstance(self.beta, str):
+            return float(self.beta)
+        return 0.3 if n < 2000 else 0.1 if n <= 4000 else 0.05
 
 
 __all__ = ["BayesianSVR"]

@@ -61,10 +61,21 @@ def untied(objective: EvidenceObjective, kernel: Kernel, theta: Vector) -> Vecto
     return np.concatenate([objective.kernel.matching(kernel.with_theta(theta[:p])).theta, theta[p:]])
 
 
-def untied_record(objective: EvidenceObjective, kernel: Kernel, record: StartRecord) -> StartRecord:
-    """Return the record of a search with ties as one without; the curvature is lost."""
-    start, end = (untied(objective, kernel, theta) for theta in (record.start, record.end))
-    return dataclasses.replace(record, start=start, end=end, H=None)
+def untied_records(
+    objective: EvidenceObjective, kernel: Kernel, history: Sequence[StartRecord]
+) -> tuple[StartRecord, ...]:
+    """Return the history of a search with ties as one without; the curvatures are lost."""
+    return tuple(
+        dataclasses.replace(
+            record, start=untied(objective, kernel, record.start), end=untied(objective, kernel, record.end), H=None
+        )
+        for record in history
+    )
+
+
+def with_and_without_ties(starts: Sequence[Vector], n_tied: int) -> tuple[list[Vector], list[Vector]]:
+    """Return the starts of the tied kernel, which has ``n_tied`` parameters, and those of the untied one."""
+    return [s for s in starts if s.size == n_tied], [s for s in starts if s.size != n_tied]
 
 
 def switch_on(maximizer: Maximizer, objective: EvidenceObjective, maximum: Maximum) -> Maximum:
@@ -166,4 +177,4 @@ def _without_weak(surrogate: EvidenceObjective, maximum: Maximum, weak: Indices)
     return None
 
 
-__all__ = ["switch_off", "switch_on", "tied", "untied", "untied_record"]
+__all__ = ["switch_off", "switch_on", "tied", "untied", "untied_records", "with_and_without_ties"]

@@ -177,10 +177,7 @@ class Maximizer:
         NotPositiveDefiniteError
             If the evidence could be computed at none of the starts; the message is that of the first failure.
         """
-        if not starts:
-            raise ValueError("maximize: expected at least one start, found none")
-        pairs = zip(starts, metrics or [None] * len(starts), strict=True)
-        states = [StartState(i, np.asarray(start, dtype=float), H, latent) for i, (start, H) in enumerate(pairs)]
+        states = _first_states(starts, metrics, latent)
         best = Best()
         alone = joblib.effective_n_jobs(self.n_jobs) == 1
         try:
@@ -190,28 +187,44 @@ class Maximizer:
                         for state in active:
                             states[state.index] = run_round(objective, state, self, best)
                     else:
-                        moved = _in_threads(objective, active, self, best)
-                        for state in moved:  # what another process saw comes back with the state
-                            best.offer(state.index, state.point, state.evaluations)
-                            states[state.index] = state
+                        _round_in_threads(objective, states, active, self, best)
                     states[:] = pruned(states, active, self.tol)
         except KeyboardInterrupt:
             if best.point is None:
                 raise
             logger.warning("interrupted; the best point so far is kept (value %.6g)", best.point.value)
-            states[:] = [best.caught_up(s).ended(SearchStatus.INTERRUPTED) if s.running else s for s in states]
-        if best.point is None:
-            raise NotPositiveDefiniteError(states[0].point.problem)
-        history = tuple(state.record() for state in states)
-        interrupted = any(record.status is SearchStatus.INTERRUPTED for record in history)
-        status = SearchStatus.INTERRUPTED if interrupted else history[best.start].status
-        return Maximum(best.point.theta, best.point.value, best.point.latent, status, history)
+            states[:] = [best.caught_up(state) for state in states]
+        return _result(states, best)
 
 
-def _in_threads(objective: Objective, active: Sequence[StartState], options: Maximizer, best: Best) -> list[StartState]:
-    """Return the states after one round, computed at the same time."""
+def _first_states(
+    starts: Sequence[Vector], metrics: Sequence[Matrix | None] | None, latent: Vector | None
+) -> list[StartState]:
+    """Return the starts before the first evaluation."""
+    if not starts:
+        raise ValueError("maximize: expected at least one start, found none")
+    pairs = zip(starts, metrics or [None] * len(starts), strict=True)
+    return [StartState(i, np.asarray(start, dtype=float), H, latent) for i, (start, H) in enumerate(pairs)]
+
+
+def _round_in_threads(
+    objective: Objective, states: list[StartState], active: Sequence[StartState], options: Maximizer, best: Best
+) -> None:
+    """Advance the active starts by one round, at the same time."""
     pool = joblib.Parallel(n_jobs=options.n_jobs, prefer="threads")
-    return list(pool(joblib.delayed(run_round)(objective, state, options, best) for state in active))
+    for state in pool(joblib.delayed(run_round)(objective, state, options, best) for state in active):
+        best.offer(state.index, state.point, state.evaluations)  # what another process saw comes back with the state
+        states[state.index] = state
+
+
+def _result(states: Sequence[StartState], best: Best) -> Maximum:
+    """Return the best point with the history of all starts; a search that was interrupted says so."""
+    if best.point is None:
+        raise NotPositiveDefiniteError(states[0].point.problem)
+    history = tuple(state.record() for state in states)
+    interrupted = any(record.status is SearchStatus.INTERRUPTED for record in history)
+    status = SearchStatus.INTERRUPTED if interrupted else history[best.start].status
+    return Maximum(best.point.theta, best.point.value, best.point.latent, status, history)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -282,12 +295,14 @@ class Best:
             return -np.inf if self.point is None else self.point.value
 
     def caught_up(self, state: StartState) -> StartState:
-        """Return a start that was stopped in the middle of a round, with what it had found until then."""
-        if state.index not in self._by_start:
+        """Return a start after an interrupt: one that was running has ended with what it had found until then."""
+        if not state.running:
             return state
-        point, evaluations = self._by_start[state.index]
-        ascent = Ascent(point, np.eye(state.start.size), True, evaluations, SearchStatus.RUNNING)
-        return dataclasses.replace(state, ascent=ascent, evaluations=evaluations)
+        if state.index in self._by_start:
+            point, evaluations = self._by_start[state.index]
+            ascent = Ascent(point, np.eye(state.start.size), True, evaluations, SearchStatus.RUNNING)
+            state = dataclasses.replace(state, ascent=ascent, evaluations=evaluations)
+        return state.ended(SearchStatus.INTERRUPTED)
 
 
 class Evaluator:

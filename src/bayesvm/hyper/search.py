@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from bayesvm.hyper.ard_search import switch_off, switch_on, tied, untied, untied_record
+from bayesvm.hyper.ard_search import switch_off, switch_on, tied, untied, untied_records, with_and_without_ties
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.subsample import maximize_on_more_rows, subsamples
@@ -43,8 +43,7 @@ def maximize_evidence(
     """
     common = tied(objective)
     has_ties = len(starts) > 1 and common.theta0.size < objective.theta0.size
-    begun = [start for start in starts if not has_ties or start.size == common.theta0.size]
-    own = [start for start in starts if has_ties and start.size == objective.theta0.size]
+    begun, own = with_and_without_ties(starts, common.theta0.size) if has_ties else (list(starts), [])
     records: tuple[StartRecord, ...] = ()
     if begun:
         first = common if has_ties else objective
@@ -55,7 +54,7 @@ def maximize_evidence(
             rows = part.n_rows
         if not has_ties:
             return maximum
-        records = tuple(untied_record(objective, common.kernel, record) for record in maximum.history)
+        records = untied_records(objective, common.kernel, maximum.history)
         theta = untied(objective, common.kernel, maximum.theta)
         if maximum.interrupted:
             return dataclasses.replace(maximum, theta=theta, history=records)

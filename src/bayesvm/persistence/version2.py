@@ -8,6 +8,7 @@ it, and attributes whose shape depended on the number of classes. Version 3 keep
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -131,20 +132,22 @@ def self_tuning(fields: Fields) -> Fields:
     new["models_"] = tuple(_special(models, fields))
     if calibrations is not None:
         new["calibration_"] = tuple(calibrations)
-    for old, name in ATTRIBUTES.items():
-        if old in new:
-            value = new.pop(old)
-            new[name] = tuple(value) if several and isinstance(value, list) else (value,)
-    for name in NUMBERS:
-        if name in new:
-            new[name] = np.atleast_1d(np.asarray(new[name], dtype=float))
-    for name in ("history_", "candidates_"):
-        if name in new:
-            new[name] = tuple(r for own in new[name] for r in own) if several else tuple(new[name])
     new["relevances_"] = fields.get("relevance_per_class_", fields.get("relevance_per_output_"))
     if "_log_prior" in fields:
         new["_frequencies"] = ClassFrequencies(fields["_log_prior"], fields["_log_empirical"])
-    return new
+    return _in_one_form(new, several=several)
+
+
+def _in_one_form(fields: Fields, *, several: bool) -> Fields:
+    """Return the attributes in the form that does not depend on the number of outputs."""
+    for old in ATTRIBUTES.keys() & fields.keys():
+        value = fields.pop(old)
+        fields[ATTRIBUTES[old]] = tuple(value) if several and isinstance(value, list) else (value,)
+    for name in fields.keys() & set(NUMBERS):
+        fields[name] = np.atleast_1d(np.asarray(fields[name], dtype=float))
+    for name in fields.keys() & {"history_", "candidates_"}:
+        fields[name] = tuple(itertools.chain.from_iterable(fields[name])) if several else tuple(fields[name])
+    return fields
 
 
 def _special(models: list[Any], fields: Fields) -> list[Any]:
