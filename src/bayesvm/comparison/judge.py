@@ -71,14 +71,10 @@ def compare(models: Any, X: Any, y: Any, test: tuple[Any, Any] | None = None) ->
         seconds[name] = time.perf_counter() - began
     n = int(np.shape(y)[0])
     judged = {name: _evidence(model, n) for name, model in fitted.items()}
-    comparable = [evidence for evidence in judged.values() if evidence.comparable]
-    basis = "value" if any(np.isnan(evidence.model) for evidence in comparable) else "model"
-    values = [getattr(evidence, basis) for evidence in comparable]
-    best, total = max(values, default=np.nan), logsumexp(values or [0.0])
+    basis, ranks = _ranked(judged)
     rows = []
     for name, model in fitted.items():
         evidence = judged[name]
-        value = getattr(evidence, basis) if evidence.comparable else np.nan
         predictions = (np.nan, np.nan, np.nan) if test is None else _judged(model, *test)
         rows.append(
             Row(
@@ -86,8 +82,7 @@ def compare(models: Any, X: Any, y: Any, test: tuple[Any, Any] | None = None) ->
                 evidence.value,
                 evidence.model,
                 evidence.error,
-                value - best,
-                float(np.exp(value - total)),
+                *ranks[name],
                 -getattr(model, "loo_log_likelihood_", np.nan) / n,
                 *predictions,
                 int(np.size(getattr(model, "support_", ()))) or -1,
@@ -96,7 +91,7 @@ def compare(models: Any, X: Any, y: Any, test: tuple[Any, Any] | None = None) ->
             )
         )
     rows.sort(key=lambda row: (np.nan_to_num(row.loo_nll, nan=np.inf), np.nan_to_num(-row.log_evidence, nan=np.inf)))
-    return Comparison(tuple(rows), fitted, {"model": "log_model_evidence", "value": "log_evidence"}[basis])
+    return Comparison(tuple(rows), fitted, basis)
 
 
 def _named(models: Any, target: str) -> dict[str, Any]:
@@ -144,6 +139,20 @@ class Evidences:
     error: float
     comparable: bool
     notes: tuple[str, ...]
+
+
+def _ranked(judged: Mapping[str, Evidences]) -> tuple[str, dict[str, tuple[float, float]]]:
+    """Return which evidence models are ranked by, and for each its log Bayes factor to the best and its probability.
+
+    Both are nan for a model whose evidence cannot be compared.
+    """
+    comparable = {name: evidence for name, evidence in judged.items() if evidence.comparable}
+    integrated = not any(np.isnan(evidence.model) for evidence in comparable.values())
+    values = {name: evidence.model if integrated else evidence.value for name, evidence in comparable.items()}
+    best, total = max(values.values(), default=np.nan), logsumexp(list(values.values()) or [0.0])
+    ranks = dict.fromkeys(judged, (np.nan, np.nan))
+    ranks |= {name: (value - best, float(np.exp(value - total))) for name, value in values.items()}
+    return "log_model_evidence" if integrated else "log_evidence", ranks
 
 
 def _evidence(model: Any, n: int) -> Evidences:

@@ -86,20 +86,29 @@ def run(experiment: Experiment, options: Options, say: Callable[[str], None] = l
     """
     folder = options.out / experiment.name
     store = Store(folder / "units.jsonl")
-    absent = {case.name: options.source.missing(case.needs) for case in experiment.cases}
-    skipped = {name: files for name, files in absent.items() if files}
+    skipped = _skipped(experiment, options.source)
     for name, files in skipped.items():
         say(f"{experiment.name}: {name} skipped, missing {', '.join(files)}")
     cases = [case for case in experiment.cases if case.name not in skipped]
-    pending = [
+    _run_units(experiment, _pending(cases, store, options), store, options, say)
+    found = {case.name: _finished(case, store, options.quick) for case in cases}
+    return _write(experiment, {name: units for name, units in found.items() if units}, skipped, folder, say)
+
+
+def _skipped(experiment: Experiment, source: Source) -> dict[str, list[str]]:
+    """Return the cases that cannot run, with the files that they lack."""
+    absent = {case.name: source.missing(case.needs) for case in experiment.cases}
+    return {name: files for name, files in absent.items() if files}
+
+
+def _pending(cases: Sequence[Case], store: Store, options: Options) -> list[tuple[Case, int]]:
+    """Return the units that are not finished yet."""
+    return [
         (case, seed)
         for case in cases
         for seed in range(case.count(options.partitions))
         if seed not in store.finished(case.name, case.settings(options.quick))
     ]
-    _run_units(experiment, pending, store, options, say)
-    found = {case.name: _finished(case, store, options.quick) for case in cases}
-    return _write(experiment, {name: units for name, units in found.items() if units}, skipped, folder, say)
 
 
 def _finished(case: Case, store: Store, quick: bool) -> list[Numbers]:

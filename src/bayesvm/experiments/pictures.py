@@ -40,6 +40,15 @@ def differences(figure: Any, lines: Sequence[Line]) -> None:
     ax = figure.subplots()
     ax.axvspan(-2.0, 2.0, color="0.92", label="within two standard errors")
     ax.axvline(0.0, color="0.5", linewidth=0.8)
+    _draw_marks(ax, shown)
+    _write_numbers_at_edge(ax, shown)
+    ax.set_yticks([-i for i in range(len(shown))], [f"{line.case}: {line.head}" for line in shown], fontsize=7)
+    ax.set(xlabel="ours minus the paper's, in standard errors", title="Difference to the paper")
+    ax.legend(fontsize=7)
+
+
+def _draw_marks(ax: Any, shown: Sequence[Line]) -> None:
+    """Draw one mark per line, by its verdict; those beyond the edge stand at it."""
     for verdict, (mark, face) in MARKS.items():
         places = [
             (min(max(line.deviation, -EDGE), EDGE), -i)
@@ -48,6 +57,10 @@ def differences(figure: Any, lines: Sequence[Line]) -> None:
         ]
         x, y = zip(*places, strict=True) if places else ((), ())
         ax.plot(x, y, mark, markerfacecolor=face, markeredgecolor="black", markersize=5, label=verdict)
+
+
+def _write_numbers_at_edge(ax: Any, shown: Sequence[Line]) -> None:
+    """Write the numbers of the differences that lie beyond the edge beside their marks."""
     for i, line in enumerate(shown):
         if abs(line.deviation) > EDGE:
             right = line.deviation > 0.0
@@ -60,9 +73,6 @@ def differences(figure: Any, lines: Sequence[Line]) -> None:
                 ha="right" if right else "left",
                 va="center",
             )
-    ax.set_yticks([-i for i in range(len(shown))], [f"{line.case}: {line.head}" for line in shown], fontsize=7)
-    ax.set(xlabel="ours minus the paper's, in standard errors", title="Difference to the paper")
-    ax.legend(fontsize=7)
 
 
 __all__ = ["differences", "draw"]

@@ -141,6 +141,14 @@ def as_csv(lines: Sequence[Line]) -> str:
 
 def as_markdown(table: Table, lines: Sequence[Line]) -> str:
     """Return the Markdown table: ours with its standard error, the paper's, the difference in standard errors."""
+    body = "\n".join("| " + " | ".join(row) + " |" for row in _grid(table, lines))
+    units = f"Units per row: {_units(lines)}; after ± is the standard error of the mean."
+    note = f"\n\n{table.note}" if table.note else ""
+    return f"### {table.title}\n\n{body}\n\n{units}{note}\n"
+
+
+def _grid(table: Table, lines: Sequence[Line]) -> list[list[str]]:
+    """Return the cells of the Markdown table row by row, titles and rule first."""
     across, down = ("case", "head") if table.transposed else ("head", "case")
     heads = list(dict.fromkeys(getattr(line, across) for line in lines))
     rows = list(dict.fromkeys(getattr(line, down) for line in lines))
@@ -155,11 +163,15 @@ def as_markdown(table: Table, lines: Sequence[Line]) -> str:
         for head in heads:
             shown += _cells(by_place.get((row, head)), head in with_paper)
         cells.append(shown)
+    return cells
+
+
+def _units(lines: Sequence[Line]) -> str:
+    """Return the number of units of the lines, or its range."""
     counts = sorted({line.units for line in lines})
-    said = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
-    body = "\n".join("| " + " | ".join(row) + " |" for row in cells)
-    note = f"\n\n{table.note}" if table.note else ""
-    return f"### {table.title}\n\n{body}\n\nUnits per row: {said}; after ± is the standard error of the mean.{note}\n"
+    if not counts:
+        return "0"
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
 def _cells(line: Line | None, with_paper: bool) -> list[str]:

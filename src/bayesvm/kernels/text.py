@@ -64,12 +64,17 @@ def _(kernel: SklearnKernel, exact: bool) -> str:
 
 def _call(kernel: Kernel, show: Callable[[str], str]) -> str:
     """Return the call that makes the kernel, without keywords that have their default or are implied by a vector."""
-    implied = {"ard"} if any(isinstance(getattr(kernel, f.name), tuple) for f in dataclasses.fields(kernel)) else set()
-    fields = [f for f in dataclasses.fields(kernel) if f.repr and f.name not in implied]
-    names = [f.name for f in fields if not f.kw_only]
-    names += [f.name for f in fields if f.kw_only and getattr(kernel, f.name) != f.default]
+    names = _argument_names(kernel)
     arguments = [show(name) if name in kernel.parts else f"{name}={show(name)}" for name in names]
     return f"{type(kernel).__name__}({', '.join(arguments)})"
+
+
+def _argument_names(kernel: Kernel) -> list[str]:
+    """Return the arguments to write: the positional ones, then the keywords that are neither default nor implied."""
+    implied = {"ard"} if any(isinstance(getattr(kernel, f.name), tuple) for f in dataclasses.fields(kernel)) else set()
+    fields = [f for f in dataclasses.fields(kernel) if f.repr and f.name not in implied]
+    positional = [f.name for f in fields if not f.kw_only]
+    return positional + [f.name for f in fields if f.kw_only and getattr(kernel, f.name) != f.default]
 
 
 def _operand(kernel: Kernel, exact: bool, *weaker: type) -> str:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 Functions = Callable[[Vector], Matrix]
 Profile = Callable[[Vector], "Derivatives"]
 Rule = tuple[Vector, Vector]
+#: Samples, and the nodes and weights that they share.
+FixedPart = tuple[Indices, Vector, Vector]
+#: Samples, and the ends of the piece on which each has nodes of its own.
+MovingPart = tuple[Indices, float, float]
 
 #: Integrands count down to exp(-DROP) of their maximum (a panel may end where they have fallen to exp(-1.5 DROP)).
 DROP = 34.0
@@ -88,9 +92,27 @@ def averages(functions: Functions, ends: Sequence[float], mean: Vector, scale: V
     are standard deviations, positive. With one of the ``moments`` a row follows with the integral of the last function
     times u = (t - m)/s; with two, another of that times u^2 - 1.
     """
+    fixed, moving = _split_by_rule(ends, mean, scale)
+    values = functions(np.concatenate([np.empty(0), *(x for _, x, _ in fixed)]))
+    total = np.zeros((len(values) + moments, mean.size))
+    at = 0
+    for own, x, weights in fixed:
+        total[:, own] += fixed_rule(values[:, at : at + x.size] * weights, x, mean[own], scale[own], moments)
+        at += x.size
+    for own, start, end, rule in _moving_panels(moving, mean, scale):
+        sums = moving_rule(functions, rule, start, end, mean[own], scale[own], moments)
+        total += [np.bincount(own, row, mean.size) for row in sums]
+    return total
+
+
+def _split_by_rule(ends: Sequence[float], mean: Vector, scale: Vector) -> tuple[list[FixedPart], list[MovingPart]]:
+    """Return, piece by piece, the samples whose Gaussians a rule over the whole piece resolves, and the others.
+
+    Samples that are not within reach of a piece are in neither. There is a moving part for every piece, maybe empty.
+    """
     low, high = mean - REACH * scale, mean + REACH * scale
-    fixed: list[tuple[Indices, Vector, Vector]] = []  # samples, nodes, weights
-    moving: list[tuple[Indices, float, float]] = []  # samples, ends
+    fixed: list[FixedPart] = []
+    moving: list[MovingPart] = []
     for a, b in pairwise(ends):
         near = np.flatnonzero((low < b) & (high > a))
         half = 0.5 * (b - a)
@@ -99,23 +121,22 @@ def averages(functions: Functions, ends: Sequence[float], mean: Vector, scale: V
             level = np.maximum(level, len(RULES) - 1)
         fixed += [(near[level == k], a + half * (1.0 + x), half * w) for k, (x, w) in enumerate(RULES)]
         moving.append((near[level == len(RULES)], a, b))
-    fixed = [part for part in fixed if part[0].size]
-    values = functions(np.concatenate([np.empty(0), *(x for _, x, _ in fixed)]))
-    total = np.zeros((len(values) + moments, mean.size))
-    at = 0
-    for own, x, weights in fixed:
-        total[:, own] += fixed_rule(values[:, at : at + x.size] * weights, x, mean[own], scale[own], moments)
-        at += x.size
+    return [part for part in fixed if part[0].size], moving
+
+
+def _moving_panels(
+    moving: Sequence[MovingPart], mean: Vector, scale: Vector
+) -> Iterator[tuple[Indices, Vector, Vector, Rule]]:
+    """Yield samples, the ends of their pieces, and the rule that resolves what of these lies within reach."""
+    low, high = mean - REACH * scale, mean + REACH * scale
     sample = np.concatenate([own for own, _, _ in moving])
     start, end = (np.repeat([part[i] for part in moving], [part[0].size for part in moving]) for i in (1, 2))
     width = (np.minimum(end, high[sample]) - np.maximum(start, low[sample])) / scale[sample]
     level = np.minimum(np.searchsorted(WIDTHS, 0.5 * width), len(RULES) - 1)
-    for rows, rule in ((np.flatnonzero(level == k), rule) for k, rule in enumerate(RULES)):
+    for k, rule in enumerate(RULES):
+        rows = np.flatnonzero(level == k)
         if rows.size:
-            own = sample[rows]
-            sums = moving_rule(functions, rule, start[rows], end[rows], mean[own], scale[own], moments)
-            total += [np.bincount(own, row, mean.size) for row in sums]
-    return total
+            yield sample[rows], start[rows], end[rows], rule
 
 
 def fixed_rule(values: Matrix, x: Vector, mean: Vector, scale: Vector, moments: int) -> Matrix:

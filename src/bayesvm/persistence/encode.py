@@ -40,19 +40,28 @@ class Encoder:
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
-            return value if math.isfinite(value) else {"$": "float", "value": repr(value)}
+            return self._float(value)
         if isinstance(value, np.generic):
             return self._scalar(value, where)
         if isinstance(value, np.ndarray):
             return self._array(value, where)
         if isinstance(value, enum.Enum):
             return {"$": "enum", "class": self._name(value, where), "name": value.name}
-        if isinstance(value, list | tuple | set | frozenset) and type(value) in (list, tuple, set, frozenset):
+        if type(value) in (list, tuple, set, frozenset):
             return self._sequence(value, where)
         if isinstance(value, Mapping) and not isinstance(value, BaseEstimator):
-            pairs = [[self.encode(k, where), self.encode(v, f"{where}[{k!r}]")] for k, v in value.items()]
-            return {"$": "dict", "items": pairs}
+            return self._mapping(value, where)
         return self._object(value, where)
+
+    @staticmethod
+    def _float(value: float) -> Any:
+        """Return a number, as text if it is nan or infinite, which JSON does not have."""
+        return value if math.isfinite(value) else {"$": "float", "value": repr(value)}
+
+    def _mapping(self, value: Mapping[Any, Any], where: str) -> Any:
+        """Return the keys and values of a mapping, in order; keys may be any values."""
+        pairs = [[self.encode(k, where), self.encode(v, f"{where}[{k!r}]")] for k, v in value.items()]
+        return {"$": "dict", "items": pairs}
 
     def _sequence(self, value: Any, where: str) -> Any:
         ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value

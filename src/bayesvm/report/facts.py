@@ -160,24 +160,39 @@ def _doubts(estimator: Any, y: np.ndarray, numbers: np.ndarray) -> dict[str, Any
 
 
 def _warnings(estimator: Any, facts: Mapping[str, Any]) -> list[str]:
+    """Return what to bear in mind about search, hyperparameters and data, each once."""
     found = []
     if not facts["converged"]:
         found.append("The search for hyperparameters did not converge; more evaluations (max_evaluations) may help.")
     for history in _histories(estimator):
-        values = [record.value for record in history if np.isfinite(record.value)]
-        if any(record.status is SearchStatus.INTERRUPTED for record in history):
-            found.append("The search was interrupted; the model is the best that had been found until then.")
-        if len(values) > 1 and facts["relevance"] is None and sum(value > max(values) - 0.5 for value in values) == 1:
-            found.append("Only one start reached the highest evidence; more starts may find a better optimum.")
+        found += _warnings_of_search(history, with_relevance=facts["relevance"] is not None)
     found += [
         f"{row['name']} ended at a bound of its range." for row in facts["hyperparameters"] if row.get("at_bound")
     ]
-    classes = facts["data"].get("classes", [])
+    found += _warnings_of_data(facts["data"])
+    return list(dict.fromkeys(found))
+
+
+def _warnings_of_search(history: Sequence[Any], with_relevance: bool) -> list[str]:
+    """Return warnings about the starts of one model; with relevances, that starts end apart is no reason for one."""
+    found = []
+    if any(record.status is SearchStatus.INTERRUPTED for record in history):
+        found.append("The search was interrupted; the model is the best that had been found until then.")
+    values = [record.value for record in history if np.isfinite(record.value)]
+    if len(values) > 1 and not with_relevance and sum(value > max(values) - 0.5 for value in values) == 1:
+        found.append("Only one start reached the highest evidence; more starts may find a better optimum.")
+    return found
+
+
+def _warnings_of_data(data: Mapping[str, Any]) -> list[str]:
+    """Return warnings about few rows, in all or of a class."""
+    found = []
+    classes = data.get("classes", [])
     if classes and min(count for _, count in classes) < 10:
         found.append("A class has fewer than ten rows; its probabilities are uncertain.")
-    if facts["data"]["rows"] < 30:
+    if data["rows"] < 30:
         found.append("There are fewer than thirty rows; every figure in this report is uncertain.")
-    return list(dict.fromkeys(found))
+    return found
 
 
 __all__ = ["as_plain", "collect_facts"]

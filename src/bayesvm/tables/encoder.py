@@ -17,7 +17,7 @@ from bayesvm.tables.frame import Place, as_frame, chosen_columns, column_of, has
 from bayesvm.tables.leaks import leak_of, target_of
 from bayesvm.tables.planning import Plan, Request, plan_column
 from bayesvm.tables.text_format import Conventions, TextSurvey, conventions_of
-from bayesvm.tables.values import Texts, values_of
+from bayesvm.tables.values import Texts, Values, values_of
 from bayesvm.typing import Matrix
 
 if TYPE_CHECKING:
@@ -170,8 +170,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _planned(self, frame: pd.DataFrame, y: Any) -> tuple[tuple[ColumnPlan, ...], list[str]]:
         """Return what is done with each column, and remarks on them."""
         chosen_columns(frame, None, self.categories)  # says which are not there
-        chosen = chosen_columns(frame, self.features, self.drop)
-        values = {name: values_of(frame[name]) for name in chosen}
+        values = {name: values_of(frame[name]) for name in chosen_columns(frame, self.features, self.drop)}
         named = {name for name in frame.columns if name in self.categories or is_category(frame[name])}
         texts = {name: v for name, v in values.items() if isinstance(v, Texts) and name not in named}
         surveys = {name: TextSurvey.of(column) for name, column in texts.items()}
@@ -182,13 +181,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             plan = Plan(LeftOut(ColumnKind.DROPPED))
             if name in values:
                 request = Request(conventions, self.max_categories, name in named, self.features is not None)
-                place = Place.of(frame, name)
-                plan = plan_column(values[name], surveys.get(name), request, place)
-                if target is not None and plan.column.outputs(name):
-                    leak = leak_of(values[name] if plan.numbers is None else plan.numbers, target)
-                    plan = plan.told(
-                        leak and f"{leak}; if it is not known before the target is, name it in drop (--drop)"
-                    )
+                plan = plan_column(values[name], surveys.get(name), request, Place.of(frame, name))
+                plan = _with_leak_told(plan, name, values[name], target)
             plans.append(ColumnPlan(name, plan.column))
             if plan.remark:
                 remarks.append(f"{source_of(frame)}, column {name!r}: {plan.remark}")
@@ -257,6 +251,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return what is done, one sentence per column of which there is something to say."""
         check_is_fitted(self)
         return _sentences(self.plans_)
+
+
+def _with_leak_told(plan: Plan, name: str, values: Values, target: Values | None) -> Plan:
+    """Return the plan of a column with a remark if the column gives the target away."""
+    if target is None or not plan.column.outputs(name):
+        return plan
+    leak = leak_of(values if plan.numbers is None else plan.numbers, target)
+    return plan.told(leak and f"{leak}; if it is not known before the target is, name it in drop (--drop)")
 
 
 def _sentences(plans: Sequence[ColumnPlan]) -> list[str]:

@@ -57,7 +57,7 @@ class NumberFormat:
         return numbers
 
     def _number(self, text: str) -> float:
-        bare = _bare(text if text.isascii() else text.translate(_SAME), self.symbol)
+        bare = _bare(_in_common_signs(text), self.symbol)
         if bare is None or _pattern(self.decimal, self.thousands).fullmatch(bare) is None:
             return np.nan
         plain = bare.replace(self.thousands, "") if self.thousands else bare
@@ -73,6 +73,11 @@ class NumberFormat:
             "percent, as fractions" if self.symbol == PERCENT else f"amounts in {self.symbol}" if self.symbol else "",
         ]
         return ", ".join(part for part in parts if part)
+
+
+def _in_common_signs(text: str) -> str:
+    """Return a text in which minus, blanks and apostrophes are those of ASCII."""
+    return text if text.isascii() else text.translate(_SAME)
 
 
 @functools.cache
@@ -107,19 +112,26 @@ def fitting_formats(texts: np.ndarray) -> list[NumberFormat]:
     """
     if len(texts) == 0:
         return []
-    together = "\0".join(texts)
-    together = together if together.isascii() else together.translate(_SAME)
+    together = _in_common_signs("\0".join(texts))
     symbols = [symbol for symbol in (PERCENT, *CURRENCIES) if symbol in together]
     if len(symbols) > 1:
         return []
-    marks = [pair for pair in MARKS if pair[1] in together]
-    if "." not in together and "," not in together:
-        marks = [pair for pair in marks if pair[0] == "."]
-    formats = [NumberFormat(decimal, thousands, "".join(symbols)) for decimal, thousands in marks]
+    formats = [NumberFormat(decimal, thousands, "".join(symbols)) for decimal, thousands in _tried_marks(together)]
     found = [format for format in formats if _fits(format, texts[:TRIED]) and _fits(format, texts)]
-    if found and "." not in together and "," not in together:
+    if found and not _has_mark(together):
         found.append(dataclasses.replace(found[0], decimal=","))
     return found
+
+
+def _has_mark(text: str) -> bool:
+    """Whether a text has a point or a comma."""
+    return "." in text or "," in text
+
+
+def _tried_marks(together: str) -> list[tuple[str, str]]:
+    """Return the decimal marks and separators that may be those of texts, given as one; whole numbers have points."""
+    possible = MARKS if _has_mark(together) else [pair for pair in MARKS if pair[0] == "."]
+    return [pair for pair in possible if pair[1] in together]
 
 
 def _fits(format: NumberFormat, texts: np.ndarray) -> bool:
@@ -149,10 +161,15 @@ def chosen_format(formats: Sequence[NumberFormat], texts: np.ndarray, decimal: s
     by_marks = {(format.decimal, format.thousands): format for format in formats}
     if (".", "") not in by_marks:
         return (by_marks[".", ","], True) if (",", "") in by_marks and (".", ",") in by_marks else (formats[0], False)
-    with_points = (",", ".") in by_marks and any("." in text for text in texts)
-    if with_points and (formats[0].symbol in CURRENCIES or any("." not in text for text in texts)):
+    if (",", ".") in by_marks and _points_may_set_thousands_apart(texts, formats[0].symbol):
         return by_marks[",", "."], True
     return by_marks[".", ""], False
+
+
+def _points_may_set_thousands_apart(texts: np.ndarray, symbol: str) -> bool:
+    """Whether there are points, in amounts of money or beside numbers without one."""
+    with_point = ["." in text for text in texts]
+    return any(with_point) and (symbol in CURRENCIES or not all(with_point))
 
 
 __all__ = ["CURRENCIES", "PERCENT", "NumberFormat", "chosen_format", "decimal_mark", "fitting_formats"]

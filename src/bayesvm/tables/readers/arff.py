@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bayesvm.tables.errors import DataError
@@ -19,16 +20,26 @@ ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\
 
 def read_arff(text: str, source: str) -> pd.DataFrame:
     """Read ARFF text; nominal attributes become categories whatever their values look like."""
-    attributes: dict[str, str | None] = {}
     lines = iter((number, line.strip()) for number, line in enumerate(text.splitlines(), start=1))
+    attributes = _declared(lines, source)
+    defaults = ["0" if first is None else first for first in attributes.values()]
+    rows = [(number, _cells(line, defaults, number, source)) for number, line in lines if line and line[0] != "%"]
+    frame = frame_of([cells for _, cells in rows], list(attributes), [number for number, _ in rows], source)
+    return _with_categories(frame, [name for name, first in attributes.items() if first is not None])
+
+
+def _declared(lines: Iterator[tuple[int, str]], source: str) -> dict[str, str | None]:
+    """Return the attributes of the header, each with its first value if it is nominal; the rows of data are left."""
+    attributes: dict[str, str | None] = {}
     in_data = False
     for number, line in lines:
-        if not line or line.startswith("%") or line.lower().startswith("@relation"):
+        keyword = line.lower()
+        if not line or keyword.startswith(("%", "@relation")):
             continue
-        if line.lower().startswith("@data"):
+        if keyword.startswith("@data"):
             in_data = True
             break
-        if not line.lower().startswith("@attribute"):
+        if not keyword.startswith("@attribute"):
             raise DataError(f"{source}, row {number}: expected @relation, @attribute or @data, found {line[:40]!r}")
         name, first = _attribute(line, number, source)
         if name in attributes:
@@ -36,10 +47,11 @@ def read_arff(text: str, source: str) -> pd.DataFrame:
         attributes[name] = first
     if not attributes or not in_data:
         raise DataError(f"{source}: not an ARFF file (it has no {'@data' if attributes else '@attribute'})")
-    defaults = ["0" if first is None else first for first in attributes.values()]
-    rows = [(number, _cells(line, defaults, number, source)) for number, line in lines if line and line[0] != "%"]
-    frame = frame_of([cells for _, cells in rows], list(attributes), [number for number, _ in rows], source)
-    nominal = [name for name, first in attributes.items() if first is not None]
+    return attributes
+
+
+def _with_categories(frame: pd.DataFrame, nominal: Sequence[str]) -> pd.DataFrame:
+    """Return the table with the nominal columns as categories."""
     cleaned = {name: values_of(frame[name].astype(object)) for name in nominal}
     return frame.assign(**{name: pandas().Categorical(texts_of(values).entries()) for name, values in cleaned.items()})
 

@@ -90,16 +90,12 @@ def _has_names(rows: Rows) -> bool:
     names are assumed if no cell on top is a value, or if consecutive whole numbers such as years stand above numbers
     that are not whole. What is a guess is pointed out.
     """
-    top = [_shown(cell) for cell in rows.cells[0]]
-    below = [[_shown(cell) for cell in cells] for cells in rows.cells[1 : LOOKED_AT + 1]]
+    top, *below = ([_shown(cell) for cell in cells] for cells in rows.cells[: LOOKED_AT + 1])
     values = [is_value(cell) for cell in top]
-    named = any(
-        not value and not is_empty(cell) and _are_values([row[j] for row in below])
-        for j, (cell, value) in enumerate(zip(top, values))
-    )
     if not any(values):
         return True
-    counting = _is_counting([cell for cell, value in zip(top, values) if value])
+    named = _has_word_above_values(top, below)
+    counting = _is_counting(list(itertools.compress(top, values)))
     if named and counting:
         return True
     if not named and not (counting and not _are_whole(below, values)):
@@ -115,6 +111,12 @@ def _has_names(rows: Rows) -> bool:
 
 def _shown(cell: Any) -> str:
     return "" if cell is None or cell != cell else str(cell).strip()
+
+
+def _has_word_above_values(top: list[str], below: list[list[str]]) -> bool:
+    """Whether a column has values (numbers, dates) below and a word on top."""
+    words = [j for j, cell in enumerate(top) if not is_value(cell) and not is_empty(cell)]
+    return any(_are_values([row[j] for row in below]) for j in words)
 
 
 def _are_values(cells: list[str]) -> bool:
