@@ -118,6 +118,15 @@ def training_data(
 def machine_of(options: FitOptions, task: str, *, progress: bool = False) -> tuple[Method, Any]:
     """Return the method and a new machine with the options that were given."""
     method = method_of(options.method, task)
+    given = _arguments(options, progress)
+    cls: Any = method.find()
+    known = set() if cls is None else set(cls().get_params())
+    optional = {key for key in ("random_state", "verbose") if key not in known}
+    return method, method.create(**{key: value for key, value in given.items() if key not in optional})
+
+
+def _arguments(options: FitOptions, progress: bool) -> dict[str, Any]:
+    """Return the options that were given as arguments of an estimator; progress is shown if tqdm is installed."""
     given: dict[str, Any] = {"random_state": options.seed}
     if options.kernel is not None:
         given["kernel"] = "auto" if options.kernel == "auto" else parse_kernel(options.kernel)
@@ -129,10 +138,7 @@ def machine_of(options: FitOptions, task: str, *, progress: bool = False) -> tup
         given["n_jobs"] = options.jobs
     if progress and importlib.util.find_spec("tqdm") is not None:
         given["verbose"] = 1
-    cls: Any = method.find()
-    known = set() if cls is None else set(cls().get_params())
-    optional = {key for key in ("random_state", "verbose") if key not in known}
-    return method, method.create(**{key: value for key, value in given.items() if key not in optional})
+    return given
 
 
 def fit_pipeline(training: Training, machine: Any) -> Pipeline:

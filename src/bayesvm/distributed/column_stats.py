@@ -123,18 +123,28 @@ def checked(rows: Rows, number: int, labels: bool) -> Rows:
     """Return a part after the checks that the estimators make of data in memory."""
     X, y, weights = rows
     where = f"part {number} of the data"
-    if X.ndim != 2 or len(X) != len(y) or (weights is not None and len(weights) != len(X)):
-        shapes = [np.shape(v) for v in (X, y, weights) if v is not None]
-        raise ValueError(f"{where}: expected a matrix X and as many targets and weights as rows, found shapes {shapes}")
+    _check_shapes(rows, where)
     if not np.all(np.isfinite(X)):
         raise ValueError(f"{where}: expected finite inputs, found NaN or infinity")
     if not labels and not np.all(np.isfinite(np.asarray(y, dtype=np.float64))):
         raise ValueError(f"{where}: expected finite targets, found NaN or infinity")
-    if weights is not None:
-        weights = np.asarray(weights, dtype=np.float64)
-        if not (np.all(np.isfinite(weights)) and np.all(weights >= 0.0)):
-            raise ValueError(f"{where}: expected finite non-negative weights, found others")
-    return X, y, weights
+    return X, y, None if weights is None else _checked_weights(weights, where)
+
+
+def _check_shapes(rows: Rows, where: str) -> None:
+    """Raise ``ValueError`` unless inputs are a matrix, with as many targets and weights as it has rows."""
+    X, y, weights = rows
+    if X.ndim != 2 or len(X) != len(y) or (weights is not None and len(weights) != len(X)):
+        shapes = [np.shape(v) for v in (X, y, weights) if v is not None]
+        raise ValueError(f"{where}: expected a matrix X and as many targets and weights as rows, found shapes {shapes}")
+
+
+def _checked_weights(weights: Any, where: str) -> Vector:
+    """Return weights of rows as numbers, which must be finite and not negative."""
+    weights = np.asarray(weights, dtype=np.float64)
+    if not (np.all(np.isfinite(weights)) and np.all(weights >= 0.0)):
+        raise ValueError(f"{where}: expected finite non-negative weights, found others")
+    return weights
 
 
 def merged(summaries: Sequence[Summary]) -> Summary:

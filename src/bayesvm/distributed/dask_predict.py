@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,30 +30,49 @@ def lazily(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def predicted(estimator: Any, method: Callable[..., Any], X: Any, args: Sequence[Any]) -> Any:
     """Return what the method says about the rows of a Dask collection, as one or several Dask arrays."""
-    import dask.array as da
-    from dask.delayed import delayed
-
     light = bare(estimator)
     frame = hasattr(X, "columns")
     X = X if frame else X.rechunk({1: -1})
     chunks = row_chunks(X)
     lengths = [np.nan] * len(chunks) if frame else list(X.chunks[0])
-    groups = [delayed(group, traverse=False) for group in estimator.models_[0].members.groups()]
     kernels = [(k, model.kernel) for model in light.models_ for k in model.columns]
     example = _example(light, method, len(kernels), list(X.columns) if frame else None, args)
-    single = not isinstance(example, tuple)
-    shapes = (example,) if single else example
-    pieces: list[list[Any]] = [[] for _ in shapes]
-    for chunk, n in zip(chunks, lengths, strict=True):
+    results = _results(light, method, chunks, estimator.models_[0].members.groups(), kernels, args)
+    if not isinstance(example, tuple):
+        return _joined(results, lengths, example)
+    return tuple(_joined([result[i] for result in results], lengths, own) for i, own in enumerate(example))
+
+
+def _results(
+    light: Any,
+    method: Callable[..., Any],
+    chunks: Sequence[Any],
+    groups: Iterable[Any],
+    kernels: Sequence[tuple[int, Any]],
+    args: Sequence[Any],
+) -> list[Any]:
+    """Return tasks for what the method says about each chunk; a chunk meets every group of members in its own task."""
+    from dask.delayed import delayed
+
+    members = [delayed(group, traverse=False) for group in groups]
+    results = []
+    for chunk in chunks:
         rows = delayed(_standardised)(light, chunk)
-        parts = [[delayed(group_sums)(group, k, kernel, rows) for group in groups] for k, kernel in kernels]
+        parts = [[delayed(group_sums)(group, k, kernel, rows) for group in members] for k, kernel in kernels]
         sums = [in_tree(delayed(add_sums), own) for own in parts]
-        result = delayed(_finish)(light, method, chunk, sums, list(args))
-        for i, shape in enumerate(shapes):
-            part = result if single else result[i]
-            pieces[i].append(da.from_delayed(part, (n, *shape.shape[1:]), dtype=shape.dtype))
-    arrays = tuple(da.concatenate(own, axis=0, allow_unknown_chunksizes=True) for own in pieces)
-    return arrays[0] if single else arrays
+        results.append(delayed(_finish)(light, method, chunk, sums, list(args)))
+    return results
+
+
+def _joined(parts: Sequence[Any], lengths: Sequence[float], example: Any) -> Any:
+    """Return the results for all chunks as one Dask array; ``example`` is such a result for one row."""
+    import dask.array as da
+
+    pieces = [
+        da.from_delayed(part, (n, *example.shape[1:]), dtype=example.dtype)
+        for part, n in zip(parts, lengths, strict=True)
+    ]
+    return da.concatenate(pieces, axis=0, allow_unknown_chunksizes=True)
 
 
 def bare(estimator: Any) -> Any:
