@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.." || exit
 PYTHON=${PYTHON:-python3}
 PYTHONS=${PYTHONS:-python3.11 python3.12 python3.13 python3.14 python3.15}
 LAYERS="kernels likelihoods linalg inference solvers hyper"
+MAKEFLAGS="${MAKEFLAGS:-} --no-print-directory"
+export MAKEFLAGS
 out=build/acceptance
 failures=0
 mkdir -p $out
