@@ -5,22 +5,22 @@ plausible before the data are seen and nothing more. Two numbers bring it to the
 distance r of two rows, :math:`\sqrt{2d}` for d standardised inputs, and the standard deviation t of the targets of a
 regression, one if they are standardised. All logarithms are Gaussian:
 
-=====================  ==========================  =================================================================
-logarithm of           mean, standard deviation    reason
-=====================  ==========================  =================================================================
-length scale           :math:`\ln(r/\sqrt2)`       the root mean square distance of a row from the mean of all rows
--- common level        1.5                         a factor of 20 either way is within two deviations
--- own deviation       s                           how much features may differ: with 1, by a factor of 7 (two
-                                                   deviations) around the level; of no effect with one length scale
-variance, labels       1, 2                        latent values of a few units decide a label
-variance, targets      :math:`2\ln t`, 1.5         the function varies about as much as the targets
-variance, linear part  the same minus              slopes on all inputs together give that variance
+=====================  ===========================  =================================================================
+logarithm of           mean, standard deviation     reason
+=====================  ===========================  =================================================================
+length scale           :math:`\ln(r/\sqrt2)`        the root mean square distance of a row from the mean of all rows
+-- common level        1.5                          a factor of 20 either way is within two deviations
+-- own deviation       s                            how much features may differ: with 1, by a factor of 7 (two
+                                                    deviations) around the level; of no effect with one length scale
+variance, labels       1, 2                         latent values of a few units decide a label
+variance, targets      :math:`2\ln t`, 1.5          the function varies about as much as the targets
+variance, linear part  the same minus               slopes on all inputs together give that variance
                        :math:`\ln(r^2/2)`
 constant               -2 (plus :math:`2\ln t`), 3  an offset is welcome and not expected
-noise, deviation       :math:`\ln t - 1.5`, 1.5    between a hundredth of the targets' deviation and all of it
-noise, flat zone       :math:`\ln t - 2.5`, 2      from none to that of uniform noise
-anything else          0, 3                        parameters without a scale
-=====================  ==========================  =================================================================
+noise, deviation       :math:`\ln t - 1.5`, 1.5     between a hundredth of the targets' deviation and all of it
+noise, flat zone       :math:`\ln t - 2.5`, 2       from none to that of uniform noise
+anything else          0, 3                         parameters without a scale
+=====================  ===========================  =================================================================
 
 The slope C of a noise model is the inverse of a deviation, the variance of Gaussian noise its square. The deviations
 are wide enough that the prior hardly moves an optimum that the data determine, and its densities are what a further
