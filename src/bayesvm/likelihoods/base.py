@@ -127,7 +127,7 @@ class Likelihood(Parameterized, ABC):
     def profile_parameters(self, t: Vector) -> Mapping[str, tuple[Vector, Vector, Vector]]:
         """Return the derivatives of (loss, loss', loss'') in the logarithm of each positive parameter, at fixed t."""
         needed = ", ".join(self.positive)
-        raise NotImplementedError(f"{type(self).__name__}.profile_parameters: expected the derivatives in {needed}")
+        raise TypeError(f"{type(self).__name__}.profile_parameters: expected the derivatives in {needed}, found none")
 
     @abstractmethod
     def argument(self, y: Vector, f: Vector) -> Vector:
