@@ -14,6 +14,8 @@ from bayesvm.estimators.probabilistic_svc import ProbabilisticSVC
 from bayesvm.inference.hinge import SliceSampling, hinge_mode
 from bayesvm.inference.hinge.sampling import effective_size, spread_normals
 from bayesvm.kernels import Constant, Gaussian
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.models import TrainingData
 from bayesvm.testing import check_gradient
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -234,3 +236,13 @@ def test_draws_of_the_model():
         20, kernel=Gaussian(4.0, 1.0), inputs=lambda rng, m: rng.normal(size=(m, 3)), sweeps=50, random_state=1
     )
     assert wide[0].shape == (20, 3)
+
+
+@pytest.mark.parametrize("state", [None, np.random.default_rng(3), 3], ids=["none", "generator", "integer"])
+def test_all_estimates_of_a_model_share_their_draws(data, state):
+    X, y, _ = data
+    rows = TrainingData(Inputs(X), y[:, None].astype(float))
+    spec = ProbabilisticSVC(random_state=state, n_nodes=10)._spec(rows)
+    first, again = (spec.objective(Gaussian(1.25, 0.05), rows) for _ in range(2))
+    assert first.normalizer.seed == again.normalizer.seed == spec.seed
+    assert first.evaluate(first.theta0).value == again.evaluate(first.theta0).value

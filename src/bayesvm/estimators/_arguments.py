@@ -116,11 +116,9 @@ def search_options(estimator: Any) -> SearchOptions:
         max_evaluations=int(estimator.max_evaluations),
         n_jobs=estimator.n_jobs,
     )
-    seed = estimator.random_state
-    plain = seed is None or isinstance(seed, int | np.integer | np.random.Generator)
-    return SearchOptions(
-        estimator.optimizer is not None, int(estimator.n_starts), maximizer, seed if plain else generator(seed)
-    )
+    given = estimator.random_state  # one seed per specification: whatever is drawn again for it is the same
+    seed = int(given) if is_whole(given) else int(generator(given).integers(2**31))
+    return SearchOptions(estimator.optimizer is not None, int(estimator.n_starts), maximizer, seed)
 
 
 def hyperprior(estimator: Any) -> Hyperprior:

@@ -182,14 +182,14 @@ class SearchOptions:
         Number of starts.
     maximizer : Maximizer
         Tolerance, number of evaluations, parallel starts, callback.
-    random_state : int, Generator or None
-        Seed of what is drawn.
+    random_state : int or None
+        Seed of what is drawn; with a number, whatever is drawn again is the same.
     """
 
     optimize: bool = True
     n_starts: int = 4
     maximizer: Maximizer = dataclasses.field(default_factory=Maximizer)
-    random_state: int | np.random.Generator | None = None
+    random_state: int | None = None
 
     @property
     def several(self) -> bool:
