@@ -12,7 +12,7 @@ from scipy.special import log_expit
 from bayesvm.distributed.committee import CommitteeRule
 from bayesvm.distributed.held_out import Predicted
 from bayesvm.likelihoods import Classification, Likelihood, Regression
-from bayesvm.models.calibration import Calibration, ScaleCalibration, calibrate_odds, calibrate_scale
+from bayesvm.models.calibration import CAUTIOUS, FULL, Calibration, ScaleCalibration, calibrate_odds, calibrate_scale
 
 #: Accuracy of the logarithm of the temper.
 ACCURACY = 0.02
@@ -55,7 +55,9 @@ def _calibrate_labels(
         odds = likelihood.log_odds(*trial.combine(rows.sums, rows.prior))
         correction = Calibration()
         if how is not None:
-            correction = calibrate_odds(odds, rows.y, rows.weights, tuned=tuned, cautious=how == "auto")
+            correction = calibrate_odds(
+                odds, rows.y, rows.weights, determined=tuned, shrinkage=CAUTIOUS if how == "auto" else FULL
+            )
         return correction, float(rows.weights @ log_expit(rows.y * correction.apply(odds)))
 
     best = _best(rule, lambda trial: outcome(trial)[1])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from bayesvm.hyper import Flat, Hyperprior, Maximizer
+from bayesvm.hyper import Flat, Hyperprior, Maximizer, default_hyperprior
 from bayesvm.inference import EP, Inference
 from bayesvm.inference.names import PREDICTIVE_EP
 from bayesvm.kernels import Kernel, as_kernel
@@ -18,6 +18,9 @@ from bayesvm.likelihoods import Classification, Regression
 from bayesvm.likelihoods import from_name as likelihood_from_name
 from bayesvm.models.base import Candidates, SearchOptions, TrainingData
 from bayesvm.models.candidates import GrowingKernel, OneKernel
+from bayesvm.models.chosen_process import ChosenProcess
+from bayesvm.models.gaussian_process import GaussianProcess
+from bayesvm.models.label_kernels import LabelKernels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,13 +131,31 @@ def hyperprior(estimator: Any) -> Hyperprior:
 
 def kernel_candidates(estimator: Any, default: Kernel, *, auto: bool = True) -> Candidates:
     """Return the kernels that the arguments ``kernel`` and ``ard`` of an estimator ask for."""
-    if isinstance(estimator.kernel, str) and estimator.kernel == "auto" and auto:
-        if estimator.optimizer is None:
-            raise ValueError("kernel: expected an object or None with optimizer=None, found 'auto'")
+    if _is_auto(estimator.kernel) and auto and not estimator.ard and estimator.optimizer is not None:
         return GrowingKernel(default)
-    given = estimator.kernel is not None
+    return OneKernel(given_kernel(estimator, default), estimator.kernel is not None and not _is_auto(estimator.kernel))
+
+
+def given_kernel(estimator: Any, default: Kernel) -> Kernel:
+    """Return the one kernel that the arguments ``kernel`` and ``ard`` ask for; ``default`` for None and "auto"."""
+    given = estimator.kernel is not None and not _is_auto(estimator.kernel)
     kernel = as_kernel(estimator.kernel) if given else default
-    return OneKernel(kernel.with_ard() if estimator.ard else kernel, given)
+    return kernel.with_ard() if estimator.ard else kernel
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def chooses(estimator: Any) -> bool:
+    """Whether the kernel is chosen: it is "auto", and neither ``ard`` asks for a form nor are its parameters given."""
+    return _is_auto(estimator.kernel) and not estimator.ard and estimator.optimizer is not None
+
+
+def proper_hyperprior(estimator: Any, data: TrainingData, spread: float | None = None) -> Hyperprior:
+    """Return the density of theta for models that are compared: the default one, unless a proper one was given."""
+    given = estimator.hyperprior
+    return default_hyperprior(data.distance, spread=spread) if given is None else given
 
 
 def label_likelihood(value: Any) -> Classification:
@@ -146,6 +167,22 @@ def label_likelihood(value: Any) -> Classification:
             f"that is a normalised probability, found {value!r}"
         )
     return likelihood
+
+
+def label_process(estimator: Any, data: TrainingData, inference: Inference, default: Kernel) -> GaussianProcess:
+    """Return what a classifier with a Gaussian process fits: one kernel, or an average of those that it chooses."""
+    likelihood = label_likelihood(estimator.likelihood)
+    options: dict[str, Any] = {
+        "posterior": predictive_posterior(estimator.posterior, estimator.inference, inference),
+        "calibrate": estimator.calibrate,
+        "options": search_options(estimator),
+    }
+    if chooses(estimator):
+        prior = proper_hyperprior(estimator, data)
+        kernels = LabelKernels() if estimator.hyperprior is None else LabelKernels((1.0,))
+        return ChosenProcess(kernels, likelihood, inference, hyperprior=prior, **options)
+    candidates = kernel_candidates(estimator, default)
+    return GaussianProcess(candidates, likelihood, inference, hyperprior=hyperprior(estimator), **options)
 
 
 def noise_likelihood(value: Any) -> Regression:
@@ -178,16 +215,20 @@ def predictive_posterior(posterior: Any, name: Any, inference: Inference) -> EP 
 __all__ = [
     "Rule",
     "check_arguments",
+    "chooses",
     "generator",
+    "given_kernel",
     "hyperprior",
     "in_units",
     "is_real",
     "is_whole",
     "kernel_candidates",
     "label_likelihood",
+    "label_process",
     "noise_likelihood",
     "one_of",
     "predictive_posterior",
+    "proper_hyperprior",
     "real",
     "search_options",
     "whole",

@@ -18,11 +18,11 @@ from bayesvm.estimators._arguments import check_arguments, generator
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Regression
-from bayesvm.likelihoods.convolution import half_width, log_tail
 from bayesvm.models.base import ModelSpec, TrainingData, typical_distance
 from bayesvm.models.calibration import ScaleCalibration
 from bayesvm.models.fit import fit_model, fit_outputs
 from bayesvm.models.scaling import Standardizer, TargetScale
+from bayesvm.models.target_distribution import TargetDistribution, target_distributions
 from bayesvm.typing import Matrix, Vector
 
 
@@ -171,6 +171,14 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         """Calibrated factors of the predictive standard deviations, one per output."""
         return np.array([calibration.scale for calibration in self.calibration_])
 
+    def _distributions(self, inputs: Inputs) -> list[TargetDistribution]:
+        """Return the predictive distributions of all outputs, in the units used inside."""
+        found: list[TargetDistribution] = []
+        for model in self.models_:
+            own = self.calibration_[len(found) : len(found) + model.n_outputs]
+            found += target_distributions(model, inputs, own)
+        return found
+
     def predict(self, X: Any, return_std: bool = False, return_noise: bool = True) -> Any:
         """Return the mean of the targets at the rows of X, and their standard deviation.
 
@@ -193,9 +201,11 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         if not return_std:
             means = self._means(self._inputs(X))
             return self._shaped(self._targets.outer(means))
-        mean, var = self._latent(X)
         if return_noise:
-            var = self._stretch**2 * (var + np.array([noise.noise_variance for noise in self._noise()]))
+            found = self._distributions(self._inputs(X))
+            mean, var = np.column_stack([d.mean for d in found]), np.column_stack([d.variance for d in found])
+        else:
+            mean, var = self._latent(X)
         return self._shaped(self._targets.outer(mean)), self._shaped(self._targets.scale * np.sqrt(var))
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:
@@ -210,7 +220,8 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
 
         The interval is that of the distribution of latent value plus noise, the convolution of
         :math:`\mathcal N(f; m, \sigma_t^2)` with the density of the noise: symmetric about the mean and, for other than
-        Gaussian noise, not mean plus or minus a multiple of the standard deviation.
+        Gaussian noise, not mean plus or minus a multiple of the standard deviation. For an average of several models it
+        is that of the mixture, with equal probabilities beyond both ends.
 
         Parameters
         ----------
@@ -227,25 +238,23 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         """
         if not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence: expected a probability between 0 and 1, found {confidence!r}")
-        mean, var = self._latent(X)
         if return_noise:
-            widths = [half_width(noise, var[:, k], confidence) for k, noise in enumerate(self._noise())]
-            width = self._stretch * np.column_stack(widths)
+            ends = [d.interval(confidence) for d in self._distributions(self._inputs(X))]
+            low, high = np.column_stack([low for low, _ in ends]), np.column_stack([high for _, high in ends])
         else:
+            mean, var = self._latent(X)
             width = float(ndtri(0.5 + 0.5 * confidence)) * np.sqrt(var)
-        centre, width = self._targets.outer(mean), self._targets.scale * width
-        return self._shaped(centre - width), self._shaped(centre + width)
+            low, high = mean - width, mean + width
+        return self._shaped(self._targets.outer(low)), self._shaped(self._targets.outer(high))
 
-    def _tails(self, X: Any, y: Any) -> tuple[Matrix, Matrix, Matrix]:
-        """Return targets, latent means and variances in the units used inside, after a check of the targets."""
-        mean, var = self._latent(X)
-        Y = target_columns(y)
-        check_consistent_length(mean, Y)
-        if Y.shape != mean.shape or not np.all(np.isfinite(Y)):
-            raise ValueError(
-                f"y: expected finite targets of shape {mean.shape}, found shape {Y.shape} or non-finite ones"
-            )
-        return self._targets.inner(Y), mean, var
+    def _judged(self, X: Any, y: Any) -> tuple[Matrix, list[TargetDistribution]]:
+        """Return targets in the units used inside and their predictive distributions, after a check of the targets."""
+        found = self._distributions(self._inputs(X))
+        Y, shape = target_columns(y), (found[0].means.shape[1], len(found))
+        check_consistent_length(found[0].mean, Y)
+        if Y.shape != shape or not np.all(np.isfinite(Y)):
+            raise ValueError(f"y: expected finite targets of shape {shape}, found shape {Y.shape} or non-finite ones")
+        return self._targets.inner(Y), found
 
     def log_density(self, X: Any, y: Any) -> Any:
         """Return the logarithms of the predictive density at given targets, in the user's units.
@@ -259,15 +268,15 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         -------
         log_density : array of the shape of y
         """
-        Y, mean, var = self._tails(X, y)
-        columns = [
-            self.calibration_[k].log_density(noise, Y[:, k], mean[:, k], var[:, k])
-            for k, noise in enumerate(self._noise())
-        ]
+        Y, found = self._judged(X, y)
+        columns = [d.log_density(Y[:, k]) for k, d in enumerate(found)]
         return self._shaped(np.column_stack(columns) - np.log(self._targets.scale))
 
     def outlier_score(self, X: Any, y: Any) -> Any:
         r"""Return how surprising targets are: :math:`-\ln P(|T| \ge |y - m|)`, T being latent error plus noise.
+
+        For an average of several models, whose distribution is not symmetric: minus the logarithm of twice the smaller
+        tail.
 
         Targets from the model have scores with an exponential distribution of mean one; a score of 7 is exceeded by one
         target in a thousand.
@@ -281,10 +290,8 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         -------
         score : array of the shape of y
         """
-        Y, mean, var = self._tails(X, y)
-        t = np.abs(Y - mean) / self._stretch
-        columns = [-log_tail(noise, t[:, k], var[:, k]) - np.log(2.0) for k, noise in enumerate(self._noise())]
-        return self._shaped(np.maximum(np.column_stack(columns), 0.0))
+        Y, found = self._judged(X, y)
+        return self._shaped(-np.column_stack([d.log_two_sided(Y[:, k]) for k, d in enumerate(found)]))
 
     def sample(self, X: Any, n_draws: int = 1, random_state: Any = None, return_noise: bool = False) -> Matrix:
         """Return joint posterior draws at the rows of X, in the user's units.

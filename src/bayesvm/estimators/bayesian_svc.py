@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayesvm.estimators._arguments import (
-    hyperprior,
-    kernel_candidates,
-    label_likelihood,
-    predictive_posterior,
-    search_options,
-)
+from bayesvm.estimators._arguments import label_likelihood, label_process
 from bayesvm.estimators._classifier import BayesianClassifier
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.inference import Inference
@@ -139,7 +133,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: Any = "auto",
         *,
         ard: bool = False,
         likelihood: Any = "trigonometric",
@@ -179,17 +173,8 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         self.verbose = verbose
 
     def _spec(self, data: TrainingData) -> GaussianProcess:
-        likelihood = label_likelihood(self.likelihood)
-        inference = from_name(self.inference, self.solver, likelihood)
-        return GaussianProcess(
-            kernel_candidates(self, Gaussian() + Constant()),
-            likelihood,
-            inference,
-            predictive_posterior(self.posterior, self.inference, inference),
-            self.calibrate,
-            hyperprior=hyperprior(self),
-            options=search_options(self),
-        )
+        inference = from_name(self.inference, self.solver, label_likelihood(self.likelihood))
+        return label_process(self, data, inference, Gaussian() + Constant())
 
 
 __all__ = ["BayesianSVC"]

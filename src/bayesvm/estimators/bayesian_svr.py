@@ -7,10 +7,13 @@ from typing import Any, ClassVar
 
 from bayesvm.estimators._arguments import (
     Rule,
+    chooses,
+    given_kernel,
     hyperprior,
     in_units,
     kernel_candidates,
     noise_likelihood,
+    proper_hyperprior,
     real,
     search_options,
 )
@@ -23,11 +26,15 @@ from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import Regression
 from bayesvm.likelihoods.transition_loss import TransitionLoss
 from bayesvm.models import GaussianProcess, TrainingData
+from bayesvm.models.chosen_process import ChosenProcess
+from bayesvm.models.target_kernels import TargetKernels
 from bayesvm.solvers import Solver
 
 #: Bounds of C and epsilon for standardised targets: noise below a thousandth of the targets' spread counts as none.
 C_BOUNDS = (1e-2, 1e3)
 EPSILON_BOUNDS = (1e-3, 1e1)
+#: Noise models that are tried beside Gaussian noise.
+NOISE = ("laplace", "huber", "soft-insensitive")
 
 
 class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
@@ -163,10 +170,10 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: Any = "auto",
         *,
         ard: bool = False,
-        likelihood: Any = "soft-insensitive",
+        likelihood: Any = "auto",
         inference: str | Inference = "laplace",
         solver: str | Solver = "newton",
         calibrate: str | None = None,
@@ -203,34 +210,50 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         self.verbose = verbose
 
     def _spec(self, data: TrainingData) -> GaussianProcess:
-        likelihood = self._noise_model(data)
-        variance = data.spread**2
-        default = Gaussian(variance).fix("variance") if self.fix_variance else Gaussian()
-        return GaussianProcess(
-            kernel_candidates(self, default + Constant()),
-            likelihood,
-            from_name(self.inference, self.solver, likelihood),
-            calibrate=self.calibrate,
-            hyperprior=hyperprior(self),
-            options=search_options(self),
-            shared=bool(self.share_hyperparameters),
+        free_kernel, free_noise = chooses(self), self._chooses_noise
+        default = Gaussian(data.spread**2).fix("variance") if self.fix_variance else Gaussian()
+        options: dict[str, Any] = {
+            "calibrate": self.calibrate,
+            "options": search_options(self),
+            "shared": bool(self.share_hyperparameters),
+        }
+        if not (free_kernel or free_noise):
+            likelihood = self._noise_model("soft-insensitive" if self.likelihood == "auto" else self.likelihood, data)
+            inference = from_name(self.inference, self.solver, likelihood)
+            candidates = kernel_candidates(self, default + Constant())
+            return GaussianProcess(candidates, likelihood, inference, hyperprior=hyperprior(self), **options)
+        likelihood = self._noise_model("gaussian-noise" if free_noise else self.likelihood, data)
+        kernel = None if free_kernel else given_kernel(self, default + Constant())
+        choice = TargetKernels(
+            kernel,
+            self.kernel is not None,
+            tuple(self._noise_model(name, data) for name in NOISE) if free_noise else (),
+            self.hyperprior is None,
         )
+        inference = from_name(self.inference, self.solver, likelihood)
+        prior = proper_hyperprior(self, data, data.spread)
+        return ChosenProcess(choice, likelihood, inference, hyperprior=prior, **options)
 
-    def _noise_model(self, data: TrainingData) -> Regression:
-        """Return the likelihood in the units used inside, with the beta and the bounds that suit the data."""
-        likelihood = noise_likelihood(self.likelihood)
-        if likelihood.traits.smoothness < 1 and self.inference == "laplace":
+    @property
+    def _chooses_noise(self) -> bool:
+        """Whether the noise model is chosen."""
+        return isinstance(self.likelihood, str) and self.likelihood == "auto" and self.optimizer is not None
+
+    def _noise_model(self, value: Any, data: TrainingData) -> Regression:
+        """Return a likelihood in the units used inside, with the beta and the bounds that suit the data."""
+        likelihood = noise_likelihood(value)
+        if likelihood.traits.smoothness < 1 and self.inference == "laplace" and not self._chooses_noise:
             raise IncompatibleError(
-                f"likelihood {self.likelihood!r}: its loss has kinks, where Laplace's method finds no curvature to "
+                f"likelihood {value!r}: its loss has kinks, where Laplace's method finds no curvature to "
                 "expand; use inference='ep', or 'soft-insensitive' (a small beta brings it close to "
                 "'epsilon-insensitive', a small epsilon to 'laplace'), 'smooth-insensitive' or 'huber'"
             )
-        by_name = isinstance(self.likelihood, str)
+        by_name = isinstance(value, str)
         has_beta = by_name and any(field.name == "beta" for field in dataclasses.fields(likelihood))
-        if not has_beta and not isinstance(self.beta, str):
+        if not has_beta and not isinstance(self.beta, str) and not self._chooses_noise:
             raise ValueError(
                 f"beta: expected 'auto', since it applies to likelihoods by name that have a beta, found {self.beta!r} "
-                f"with likelihood {self.likelihood!r}"
+                f"with likelihood {value!r}"
             )
         if by_name and isinstance(likelihood, TransitionLoss):
             likelihood = likelihood.bounded(C=C_BOUNDS, epsilon=EPSILON_BOUNDS)

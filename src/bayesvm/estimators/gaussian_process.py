@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from bayesvm.estimators._arguments import (
+    chooses,
     hyperprior,
     in_units,
     kernel_candidates,
     label_likelihood,
+    label_process,
     noise_likelihood,
-    predictive_posterior,
+    proper_hyperprior,
     search_options,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
@@ -20,6 +22,8 @@ from bayesvm.inference import Inference
 from bayesvm.inference.names import from_name
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.models import GaussianProcess, TrainingData
+from bayesvm.models.chosen_process import ChosenProcess
+from bayesvm.models.target_kernels import TargetKernels
 
 
 class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
@@ -67,7 +71,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: Any = "auto",
         *,
         ard: bool = False,
         likelihood: Any = "logistic",
@@ -107,15 +111,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     def _spec(self, data: TrainingData) -> GaussianProcess:
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, likelihood=likelihood)
-        return GaussianProcess(
-            kernel_candidates(self, Gaussian() + Constant()),
-            likelihood,
-            inference,
-            predictive_posterior(self.posterior, self.inference, inference),
-            self.calibrate,
-            hyperprior=hyperprior(self),
-            options=search_options(self),
-        )
+        return label_process(self, data, inference, Gaussian() + Constant())
 
 
 class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
@@ -159,7 +155,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: Any = "auto",
         *,
         ard: bool = False,
         likelihood: Any = "gaussian-noise",
@@ -196,15 +192,18 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         likelihood = noise_likelihood(self.likelihood)
         by_name = isinstance(self.likelihood, str)
         inside = in_units(likelihood, data, given=not by_name and not self.share_hyperparameters)
-        return GaussianProcess(
-            kernel_candidates(self, Gaussian() + Constant()),
-            inside,
-            from_name(self.inference, likelihood=likelihood),
-            calibrate=self.calibrate,
-            hyperprior=hyperprior(self),
-            options=search_options(self),
-            shared=bool(self.share_hyperparameters),
-        )
+        inference = from_name(self.inference, likelihood=likelihood)
+        options: dict[str, Any] = {
+            "calibrate": self.calibrate,
+            "options": search_options(self),
+            "shared": bool(self.share_hyperparameters),
+        }
+        if chooses(self):
+            prior = proper_hyperprior(self, data, data.spread)
+            choice = TargetKernels(wide=self.hyperprior is None)
+            return ChosenProcess(choice, inside, inference, hyperprior=prior, **options)
+        candidates = kernel_candidates(self, Gaussian() + Constant())
+        return GaussianProcess(candidates, inside, inference, hyperprior=hyperprior(self), **options)
 
 
 __all__ = ["GPClassifier", "GPRegressor"]

@@ -17,7 +17,7 @@ from bayesvm.inference.ls_svm import fisher_directions
 from bayesvm.kernels import Gaussian, Kernel, Rescaled, as_kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.models.base import typical_distance
-from bayesvm.models.gaussian_process import blocks
+from bayesvm.models.predictor import blocks
 from bayesvm.models.scaling import Standardizer
 from bayesvm.typing import Matrix, Vector
 

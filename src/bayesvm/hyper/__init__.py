@@ -1,5 +1,6 @@
 """Learning theta: the evidence objective, hyperpriors, and one search for all estimators."""
 
+from bayesvm.hyper.assessment import Assessment, assess, predict_assessment
 from bayesvm.hyper.bfgs import SearchStatus
 from bayesvm.hyper.default_prior import CommonLevel, default_hyperprior
 from bayesvm.hyper.model_evidence import ModelEvidence, has_jumps, integrated_evidence, nearby_maximum
@@ -10,6 +11,7 @@ from bayesvm.hyper.search import maximize_evidence
 from bayesvm.hyper.starts import regression_starting_points, starting_points
 
 __all__ = [
+    "Assessment",
     "ByName",
     "CommonLevel",
     "Evaluation",
@@ -25,11 +27,13 @@ __all__ = [
     "SearchProgress",
     "SearchStatus",
     "StartRecord",
+    "assess",
     "default_hyperprior",
     "has_jumps",
     "integrated_evidence",
     "maximize_evidence",
     "nearby_maximum",
+    "predict_assessment",
     "regression_starting_points",
     "starting_points",
     "thesis_prior",

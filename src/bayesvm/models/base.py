@@ -105,12 +105,33 @@ def typical_distance(X: Inputs, weights: Vector | None) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """A kernel that was tried: its form, its log evidence, whether it was kept, and the output it was tried for."""
+    """A model that was tried.
+
+    Attributes
+    ----------
+    kernel : str
+        Its form.
+    log_evidence : float
+        Maximum of its log evidence (plus log hyperprior); minus infinity if it could not be computed.
+    kept : bool
+        Whether it is used for predictions.
+    output : int
+        The output that it was tried for.
+    log_model_evidence : float
+        Estimate of its evidence with the hyperparameters integrated out; NaN if it was not asked for.
+    weight : float
+        Its share in the predictions.
+    seconds : float
+        Time spent on it.
+    """
 
     kernel: str
     log_evidence: float
     kept: bool
     output: int = 0
+    log_model_evidence: float = np.nan
+    weight: float = np.nan
+    seconds: float = np.nan
 
 
 class FittedModel(Protocol):
@@ -217,6 +238,8 @@ class KernelCandidate:
         Whether its own parameters (with those of the likelihood) are the first start.
     n_starts : int
         How many starts there shall be.
+    changes : mapping
+        Fields of the specification that are others for this candidate.
     """
 
     kernel: Kernel
@@ -224,6 +247,16 @@ class KernelCandidate:
     starts: Sequence[Vector] = ()
     given: bool = False
     n_starts: int = 1
+    changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """A candidate after its search: its name, its model (None if the evidence could not be computed), its time."""
+
+    name: str
+    model: Any
+    seconds: float
 
 
 #: Yields kernels one after the other; it may look at the models of those it yielded before.
@@ -271,9 +304,20 @@ class ModelSpec(ABC):
     def model(self, objective: Any, maximum: Maximum, data: TrainingData) -> FittedModel:
         """Return the model at the maximum."""
 
-    def finish(self, model: FittedModel, data: TrainingData) -> FittedModel:
+    def conclude(self, trials: Sequence[Trial], data: TrainingData) -> FittedModel:
+        """Return the model that predicts, made from all that were tried: here the one with the highest evidence."""
+        best = max((t.model for t in trials if t.model is not None), key=lambda model: model.maximum.value)
+        if len(trials) == 1:
+            return self.finish(best, data)
+        rows = [
+            Candidate(t.name, -np.inf if t.model is None else t.model.maximum.value, t.model is best, seconds=t.seconds)
+            for t in trials
+        ]
+        return self.finish(dataclasses.replace(best, candidates=tuple(rows)), data)
+
+    def finish(self, model: Any, data: TrainingData) -> FittedModel:
         """Return the model of the chosen kernel as predictions use it."""
-        return model
+        return model  # type: ignore[no-any-return]
 
 
 __all__ = [
@@ -285,5 +329,6 @@ __all__ = [
     "ModelSpec",
     "SearchOptions",
     "TrainingData",
+    "Trial",
     "typical_distance",
 ]

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
 
 import joblib
-import numpy as np
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import Maximum
-from bayesvm.models.base import Candidate, FittedModel, KernelCandidate, ModelSpec, TrainingData
+from bayesvm.models.base import FittedModel, KernelCandidate, ModelSpec, TrainingData, Trial
 from bayesvm.typing import Vector
 
 logger = logging.getLogger(__name__)
 
 
 def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
-    """Fit the specified model: for every candidate kernel search theta, then keep the one with the highest evidence.
+    """Fit the specified model: for every candidate search theta, then conclude from all of them.
 
     Parameters
     ----------
@@ -39,26 +39,29 @@ def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
         If the evidence could be computed for none of the kernels.
     """
     tried: list[FittedModel] = []
-    names: list[str] = []
-    failures: list[tuple[str, NotPositiveDefiniteError]] = []
+    trials: list[Trial] = []
+    failures: list[NotPositiveDefiniteError] = []
     for candidate in spec.candidates(spec, data, tried):
+        own, began = dataclasses.replace(spec, **candidate.changes), time.perf_counter()
         try:
-            objective = spec.objective(candidate.kernel.bind(data.n_features, data.names), data)
-            starts = starting_thetas(spec, objective, candidate, data)
-            if spec.options.optimize and objective.theta0.size:
-                maximum = spec.search(spec.options.maximizer, objective, starts)
+            objective = own.objective(candidate.kernel.bind(data.n_features, data.names), data)
+            starts = starting_thetas(own, objective, candidate, data)
+            if own.options.optimize and objective.theta0.size:
+                maximum = own.search(own.options.maximizer, objective, starts)
             else:
                 first = objective.evaluate(starts[0])
                 maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
-            tried.append(spec.model(objective, maximum, data))
-            names.append(candidate.name or repr(tried[-1].kernel))
+            model = own.model(objective, maximum, data)
         except NotPositiveDefiniteError as error:
             logger.warning("kernel %r is left out: %s", candidate.kernel, error)
-            failures.append((candidate.name or repr(candidate.kernel), error))
+            failures.append(error)
+            trials.append(Trial(candidate.name or repr(candidate.kernel), None, time.perf_counter() - began))
+        else:
+            tried.append(model)
+            trials.append(Trial(candidate.name or repr(model.kernel), model, time.perf_counter() - began))
     if not tried:
-        raise failures[0][1]
-    best = max(tried, key=lambda model: model.maximum.value)
-    return spec.finish(_with_candidates(best, tried, names, [name for name, _ in failures]), data)
+        raise failures[0]
+    return spec.conclude(trials, data)
 
 
 def fit_outputs(
@@ -80,15 +83,6 @@ def _one_job(spec: ModelSpec) -> ModelSpec:
     options = spec.options
     single = dataclasses.replace(options, maximizer=dataclasses.replace(options.maximizer, n_jobs=1))
     return dataclasses.replace(spec, options=single)
-
-
-def _with_candidates(best: Any, tried: list[FittedModel], names: list[str], failed: list[str]) -> Any:
-    """Return the best model with the list of all that were tried (empty if there was no choice)."""
-    if len(tried) + len(failed) == 1:
-        return best
-    rows = [Candidate(name, m.maximum.value, m is best) for name, m in zip(names, tried, strict=True)]
-    rows += [Candidate(name, -np.inf, False) for name in failed]
-    return dataclasses.replace(best, candidates=tuple(rows))
 
 
 def starting_thetas(spec: ModelSpec, objective: Any, candidate: KernelCandidate, data: TrainingData) -> list[Vector]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bayesvm.hyper import (
+    Assessment,
     EvidenceObjective,
     Hyperprior,
     Maximum,
@@ -23,18 +23,25 @@ from bayesvm.hyper import (
     regression_starting_points,
     starting_points,
 )
-from bayesvm.inference import EP, Evidence, Inference, Marginals, Posterior, leave_one_out
+from bayesvm.hyper.ard_search import WEAK
+from bayesvm.inference import EP, Evidence, Inference, leave_one_out
 from bayesvm.kernels.base import Kernel
-from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification, Likelihood, Regression
 from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg import cholesky
-from bayesvm.linalg.covariance_root import covariance_root
-from bayesvm.models.base import BLOCK, Candidate, ModelSpec, TrainingData, typical_distance
-from bayesvm.models.calibration import Calibration, ScaleCalibration, calibrate_odds, calibrate_scale
+from bayesvm.models.base import Candidate, ModelSpec, TrainingData, typical_distance
+from bayesvm.models.calibration import (
+    CAUTIOUS,
+    FULL,
+    Calibration,
+    ScaleCalibration,
+    calibrate_odds,
+    calibrate_scale,
+)
+from bayesvm.models.predictor import Predictor, support_union
 from bayesvm.models.scaling import weighted_moments
 from bayesvm.solvers.base import Status
-from bayesvm.typing import Indices, Matrix, Vector
+from bayesvm.typing import Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,19 +53,15 @@ class Refinement:
 
 
 @dataclasses.dataclass(frozen=True)
-class GaussianProcessModel:
-    """Kernel, likelihood and posteriors at the optimum, with the support rows that prediction needs.
+class GaussianProcessModel(Predictor):
+    """A predictor at the optimum of an evidence.
 
     Attributes
     ----------
-    kernel, likelihood : Kernel, Likelihood
-        With their learnt parameters; the kernel acts on standardised inputs.
-    posteriors : tuple of Posterior
-        One per output.
+    kernel, likelihood, posteriors, inputs, marginals, calibrations
+        As in :class:`~bayesvm.models.predictor.Predictor`.
     evidence : Evidence
         Of all outputs, at the optimum.
-    inputs : Inputs
-        Rows of the support of any posterior, standardised.
     objective : EvidenceObjective
         The evidence as a function of theta.
     maximum : Maximum
@@ -69,31 +72,20 @@ class GaussianProcessModel:
         The method of the posteriors, if not the one that found theta.
     refinements : tuple of Refinement
         What that method says of its end, one per output.
-    marginals : tuple of Marginals
-        The posteriors at the training rows, for leave-one-out predictions.
-    calibrations : tuple of Calibration or ScaleCalibration
-        Correction of the predictions, one per output.
+    assessment : Assessment or None
+        What the model is worth among other candidates, where that was asked.
     attributes : mapping
         Further fitted attributes.
     """
 
-    kernel: Kernel
-    likelihood: Likelihood
-    posteriors: tuple[Posterior, ...]
     evidence: Evidence
-    inputs: Inputs
     objective: EvidenceObjective
     maximum: Maximum
     candidates: tuple[Candidate, ...] = ()
     method: EP | None = None
     refinements: tuple[Refinement, ...] = ()
-    marginals: tuple[Marginals, ...] = ()
-    calibrations: tuple[Calibration | ScaleCalibration, ...] = ()
+    assessment: Assessment | None = None
     attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-
-    def __sizeof__(self) -> int:
-        """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
-        return object.__sizeof__(self) + sys.getsizeof(self.inputs)
 
     @classmethod
     def at_maximum(cls, objective: EvidenceObjective, maximum: Maximum) -> GaussianProcessModel:
@@ -101,8 +93,8 @@ class GaussianProcessModel:
         kernel, likelihood = objective.model(maximum.theta)
         final = objective.evaluate(maximum.theta, maximum.latent)
         bare = dataclasses.replace(objective, X=objective.X.forget())
-        inputs = bare.X.take(_union(final.posteriors))
-        return cls(kernel, likelihood, final.posteriors, final.evidence, inputs, bare, maximum)
+        inputs = bare.X.take(support_union(final.posteriors))
+        return cls(kernel, likelihood, final.posteriors, inputs, final.evidence, bare, maximum)
 
     def at(self, theta: Vector) -> GaussianProcessModel:
         """Return the same model with other hyperparameters; its calibration is kept."""
@@ -116,11 +108,6 @@ class GaussianProcessModel:
     def theta(self) -> Vector:
         """Where the objective was maximal."""
         return self.maximum.theta
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of latent functions."""
-        return len(self.posteriors)
 
     @property
     def log_evidence(self) -> float:
@@ -160,78 +147,6 @@ class GaussianProcessModel:
         found = [] if self.maximum.status.ok else [self.maximum.status.value]
         return tuple(dict.fromkeys([*found, *(status.value for status in inner if not status.ok)]))
 
-    @property
-    def support(self) -> Indices:
-        """Training rows with a coefficient that is not zero in some output."""
-        return np.unique(np.concatenate([p.support[p.alpha != 0.0] for p in self.posteriors]))
-
-    @property
-    def coefficients(self) -> Matrix:
-        """Their coefficients, one row per output."""
-        support = self.support
-        rows = np.zeros((self.n_outputs, support.size))
-        for row, p in zip(rows, self.posteriors, strict=True):
-            used = p.alpha != 0.0
-            row[np.searchsorted(support, p.support[used])] = p.alpha[used]
-        return rows
-
-    # -- the latent functions -----------------------------------------------------------------------------------------
-    def mean(self, X: Inputs) -> Matrix:
-        """Return the means of the latent functions alone, at a lower cost than :meth:`latent`."""
-        mean = np.empty((len(X), self.n_outputs))
-        for rows, part in blocks(X, len(self.inputs)):
-            for k, (p, K_s) in enumerate(self._cross(part)):
-                mean[rows, k] = p.mean(K_s)
-        return mean
-
-    def latent(self, X: Inputs) -> tuple[Matrix, Matrix]:
-        """Return means and variances of the latent functions at the rows of X (standardised), block by block."""
-        mean, var = np.empty((len(X), self.n_outputs)), np.empty((len(X), self.n_outputs))
-        for rows, part in blocks(X, len(self.inputs)):
-            prior = self.kernel.diag(part)
-            for k, (p, K_s) in enumerate(self._cross(part)):
-                mean[rows, k], var[rows, k] = p.mean(K_s), p.var(K_s, prior)
-        return mean, var
-
-    def sample(self, X: Inputs, n_draws: int, rng: np.random.Generator) -> Matrix:
-        """Return joint draws of the latent functions at the rows of X, shape (n, n_draws, q)."""
-        K_ss, draws = self.kernel.gram(X), []
-        for p, K_s in self._cross(X):
-            root = covariance_root(p.covariance(K_s, K_ss), float(np.max(K_ss.diagonal())), what="posterior covariance")
-            draws.append(p.mean(K_s)[:, None] + root @ rng.standard_normal((len(X), n_draws)))
-        return np.stack(draws, axis=-1)
-
-    def _cross(self, X: Inputs) -> Iterator[tuple[Posterior, Matrix]]:
-        """Yield every posterior with the Gram matrix of X and its support."""
-        K_s = self.kernel.gram(X, self.inputs)
-        if self.n_outputs == 1:
-            yield self.posteriors[0], K_s
-            return
-        rows = _union(self.posteriors)
-        for p in self.posteriors:
-            yield p, K_s[:, np.searchsorted(rows, p.support)]
-
-    # -- predictions of labels and targets ----------------------------------------------------------------------------
-    def log_odds(self, X: Inputs) -> Matrix:
-        """Return log odds of the averaged (and calibrated) probabilities, one column per output."""
-        mean, var = self.latent(X)
-        return self._calibrated(mean, var)
-
-    def loo_log_odds(self) -> Matrix:
-        """Return the same for the training rows, each predicted without itself."""
-        mean = np.column_stack([q.cavity_mean for q in self.marginals])
-        var = np.column_stack([q.cavity_var for q in self.marginals])
-        return self._calibrated(mean, var)
-
-    def _calibrated(self, mean: Matrix, var: Matrix) -> Matrix:
-        likelihood = self.likelihood.plain
-        assert isinstance(likelihood, Classification)
-        columns = [likelihood.log_odds(mean[:, k], var[:, k]) for k in range(self.n_outputs)]
-        for k, correction in enumerate(self.calibrations):
-            assert isinstance(correction, Calibration)
-            columns[k] = correction.apply(columns[k])
-        return np.column_stack(columns)
-
     # -- after the search ---------------------------------------------------------------------------------------------
     def refined(self, method: EP | None) -> GaussianProcessModel:
         """Return the model with marginals at its training rows, and with the posteriors of another method if given."""
@@ -251,11 +166,30 @@ class GaussianProcessModel:
         return dataclasses.replace(
             self,
             posteriors=tuple(posteriors),
-            inputs=objective.X.forget().take(_union(posteriors)),
+            inputs=objective.X.forget().take(support_union(posteriors)),
             method=method,
             refinements=tuple(refinements),
             marginals=tuple(leave_one_out(K, p, copies) for p in posteriors),
         )
+
+    def predictor(self) -> Predictor:
+        """Return what prediction needs, without the evidence and how it was maximised."""
+        kept = {field.name: getattr(self, field.name) for field in dataclasses.fields(Predictor)}
+        return Predictor(**kept)
+
+    def moved(self, theta: Vector) -> Predictor:
+        """Return the predictor at other hyperparameters, by the same method, without an evidence."""
+        objective = self.objective
+        kernel, likelihood = objective.model(theta)
+        K, posteriors = kernel.gram(objective.X), []
+        for y in objective.outputs:
+            if self.method is None:
+                posteriors.append(objective.inference.infer(K, y, likelihood)[0])
+            else:
+                posteriors.append(self.method.posterior(K, y, likelihood)[0])
+        marginals = tuple(leave_one_out(K, p, likelihood.copies) for p in posteriors)
+        inputs = objective.X.forget().take(support_union(posteriors))
+        return Predictor(kernel, likelihood, tuple(posteriors), inputs, marginals=marginals)
 
     def calibrated(self, how: str | None, weights: Vector, *, tuned: bool) -> GaussianProcessModel:
         """Return the model with its predictions corrected on leave-one-out predictions.
@@ -274,40 +208,31 @@ class GaussianProcessModel:
         if how is None:
             none: Any = Calibration() if labels else ScaleCalibration()
             return dataclasses.replace(self, calibrations=(none,) * self.n_outputs)
-        options: dict[str, Any] = {"tuned": self.theta.size if tuned else 0, "cautious": how == "auto"}
         found: list[Calibration | ScaleCalibration] = []
+        determined = self.determined if tuned else 0.0
         for q, y in zip(self.marginals, self.objective.outputs, strict=True):
             if isinstance(likelihood, Classification):
                 odds = likelihood.log_odds(q.cavity_mean, q.cavity_var)
-                found.append(calibrate_odds(odds, y, weights, **options))
+                shrinkage = CAUTIOUS if how == "auto" else FULL
+                found.append(calibrate_odds(odds, y, weights, determined=determined, shrinkage=shrinkage))
             else:
                 assert isinstance(likelihood, Regression)
+                options: dict[str, Any] = {"tuned": self.theta.size if tuned else 0, "cautious": how == "auto"}
                 found.append(calibrate_scale(likelihood, y, q.cavity_mean, q.cavity_var, weights, **options))
         return dataclasses.replace(self, calibrations=tuple(found))
 
     def loo_log_density(self, weights: Vector) -> float:
         """Return the log density of the training targets, each predicted without itself, calibration included."""
-        noise, total = self.likelihood.plain, 0.0
-        assert isinstance(noise, Regression)
-        for c, q, y in zip(self.calibrations, self.marginals, self.objective.outputs, strict=True):
-            assert isinstance(c, ScaleCalibration)
-            total += float(weights @ c.log_density(noise, y, q.cavity_mean, q.cavity_var))
-        return total
+        return float(np.sum(weights @ self.loo_log_densities(self.objective.outputs)))
 
-
-def _union(posteriors: Sequence[Posterior]) -> Indices:
-    """Return the training rows that some posterior needs."""
-    if len(posteriors) == 1:
-        return posteriors[0].support
-    return np.unique(np.concatenate([p.support for p in posteriors]))
-
-
-def blocks(X: Inputs, width: int) -> Iterator[tuple[Indices, Inputs]]:
-    """Cut X into parts whose Gram matrix with ``width`` other rows has at most ``BLOCK`` entries."""
-    n, step = len(X), max(1, BLOCK // max(1, width))
-    for start in range(0, n, step):
-        rows = np.arange(start, min(start + step, n))
-        yield rows, X if rows.size == n else X.take(rows)
+    @property
+    def determined(self) -> float:
+        """How many hyperparameters the data determine: as assessed, or all but those of features switched off."""
+        if self.assessment is not None:
+            return self.assessment.determined
+        relevance = self.kernel.relevance(self.objective.n_features)
+        off = 0 if relevance is None else int(np.count_nonzero(relevance < WEAK * np.max(relevance)))
+        return float(self.theta.size - off)
 
 
 def weighted_likelihood(likelihood: Likelihood, data: TrainingData) -> Likelihood:
@@ -363,10 +288,10 @@ class GaussianProcess(ModelSpec):
         """Return the model at the maximum."""
         return GaussianProcessModel.at_maximum(objective, maximum)
 
-    def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:  # type: ignore[override]
+    def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return the model with the posterior that predicts, marginals and calibration."""
         refined = model.refined(self.posterior)
         return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize)
 
 
-__all__ = ["GaussianProcess", "GaussianProcessModel", "Refinement", "blocks", "weighted_likelihood"]
+__all__ = ["GaussianProcess", "GaussianProcessModel", "Refinement", "weighted_likelihood"]

@@ -15,8 +15,8 @@ from bayesvm._core import working_set
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.dual import Dual
-from bayesvm.models.gaussian_process import blocks
 from bayesvm.models.gram_columns import columns_of
+from bayesvm.models.predictor import blocks
 from bayesvm.solvers.working_set import DualResult, WorkingSet, WorkingSetProgress, WorkingSetRun
 from bayesvm.typing import Indices, Matrix, Vector
 

@@ -16,9 +16,9 @@ from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import GaussianNoise
 from bayesvm.linalg.covariance_root import covariance_root
 from bayesvm.models.base import Candidate, ModelSpec, TrainingData
-from bayesvm.models.gaussian_process import blocks
 from bayesvm.models.ls_svm.levels import Levels, complete_levels, landmark_levels, leading_levels
 from bayesvm.models.ls_svm.prune import prune
+from bayesvm.models.predictor import blocks
 from bayesvm.models.rvm import distinct_starts
 from bayesvm.typing import Indices, Matrix, Vector
 

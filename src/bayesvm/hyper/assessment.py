@@ -1,0 +1,138 @@
+r"""A quick estimate of the model evidence, by which candidates are weighed while a kernel is chosen.
+
+Laplace's method in the hyperparameters needs the curvature of :math:`v = \ln P(D|\theta) + \ln P(\theta)` at its
+maximum. :mod:`bayesvm.hyper.model_evidence` spends :math:`4k + 1` evaluations on it, with the shape along every axis
+and an error; here the k evaluations of one-sided differences of the gradient have to do. For expectation propagation
+the sites are kept as they are, so that each costs one factorisation: what is left out is the response of the sites,
+and the curvature comes out positive definite nearly always.
+
+With the curvatures A of v and P of the hyperprior, and the eigenvalues :math:`\lambda_i` of A relative to P (one where
+the data say nothing),
+
+.. math:: \ln P(D|M) \approx v(\hat\theta) + \tfrac k2 \ln 2\pi - \tfrac12 \ln\det P
+          - \tfrac12 \sum_i \ln\max(\lambda_i, 1), \qquad \gamma = \sum_i \max(0, 1 - 1/\lambda_i) .
+
+:math:`\gamma` is how many hyperparameters the data determine. Where the evidence curves upward, :math:`\lambda_i < 1`,
+no Gaussian fits and the direction counts as one in which the data say nothing; ``open`` is the number of these.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.hyper.objective import Evaluation, EvidenceObjective
+from bayesvm.hyper.priors import Hyperprior
+from bayesvm.inference import EP
+from bayesvm.linalg import cholesky
+from bayesvm.linalg.eigen import symmetric_eigen
+from bayesvm.typing import Matrix, Vector
+
+#: Step of the differences in theta.
+STEP = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class Assessment:
+    r"""What a candidate is worth.
+
+    Attributes
+    ----------
+    log_model_evidence : float
+        Estimate of :math:`\ln P(D|M)`.
+    determined : float
+        :math:`\gamma`, how many hyperparameters the data determine.
+    open : int
+        Directions in which the evidence curves upward.
+    """
+
+    log_model_evidence: float
+    determined: float
+    open: int
+
+    @property
+    def score(self) -> float:
+        r"""What candidates are weighted by, :math:`\ln P(D|M) - \gamma/2`.
+
+        The predictions come from one theta and not from the integral over it: at the maximum the data look better than
+        at a theta of their own by half a nat for each hyperparameter that they determine.
+        """
+        return self.log_model_evidence - 0.5 * self.determined
+
+
+def assess(objective: EvidenceObjective, here: Evaluation, value: float | None = None) -> Assessment:
+    """Estimate the model evidence at a maximum.
+
+    Parameters
+    ----------
+    objective : EvidenceObjective
+        Log evidence plus log hyperprior (proper), whose curvature is taken.
+    here : Evaluation
+        At its maximum.
+    value : float, optional
+        Log evidence plus log hyperprior by a better method; by default that of ``here``.
+    """
+    values, _, log_det = _relative_curvature(objective, here)
+    return _assessment(here.value if value is None else value, values, log_det)
+
+
+def predict_assessment(objective: EvidenceObjective, here: Evaluation) -> Assessment:
+    """Estimate the model evidence at the maximum that one Newton step predicts from a point which is not one.
+
+    A direction in which the evidence curves upward may hold any gain: the estimate is then infinite.
+    """
+    values, gradient, log_det = _relative_curvature(objective, here)
+    found = _assessment(here.value + 0.5 * float(np.sum(gradient**2 / np.maximum(values, 1.0))), values, log_det)
+    return dataclasses.replace(found, log_model_evidence=np.inf) if np.any(values <= 0.0) else found
+
+
+def _assessment(value: float, values: Vector, log_det: float) -> Assessment:
+    least = np.maximum(values, 1.0)
+    volume = 0.5 * values.size * np.log(2.0 * np.pi) - 0.5 * (log_det + float(np.sum(np.log(least))))
+    return Assessment(value + volume, float(np.sum(1.0 - 1.0 / least)), int(np.count_nonzero(values < 1.0 - 1e-9)))
+
+
+def _relative_curvature(objective: EvidenceObjective, here: Evaluation) -> tuple[Vector, Vector, float]:
+    """Return the eigenvalues of A relative to P, the gradient along their axes, and the log determinant of P."""
+    A = _curvature(objective, here)
+    prior = cholesky(_prior_curvature(objective.prior, here.theta, objective.names), what="curvature of the hyperprior")
+    relative = prior.half_solve(prior.half_solve(A).T)
+    values, axes = symmetric_eigen(0.5 * (relative + relative.T))
+    return values, axes.T @ prior.half_solve(here.gradient), prior.log_det()
+
+
+def _curvature(objective: EvidenceObjective, here: Evaluation) -> Matrix:
+    """Return minus the Hessian from one-sided differences, away from a bound; sites of EP are kept."""
+    kept, base, latent = objective, here, here.evidence.latent
+    if isinstance(objective.inference, EP):
+        kept = dataclasses.replace(objective, inference=dataclasses.replace(objective.inference, max_iter=0))
+        base = kept.evaluate(here.theta, latent)
+    high, rows = objective.bounds[:, 1], []
+    for i, at in enumerate(here.theta):
+        moved = here.theta.copy()
+        moved[i] = at + STEP if at + STEP <= high[i] else at - STEP
+        try:
+            gradient = kept.evaluate(moved, latent).gradient
+        except NotPositiveDefiniteError:
+            moved[i] = 2.0 * at - moved[i]
+            gradient = kept.evaluate(moved, latent).gradient
+        rows.append((base.gradient - gradient) / (moved[i] - at))
+    H: Matrix = np.array(rows).reshape(here.theta.size, here.theta.size)
+    return np.asarray(0.5 * (H + H.T))
+
+
+def _prior_curvature(prior: Hyperprior, theta: Vector, names: tuple[str, ...]) -> Matrix:
+    """Return minus the Hessian of the log hyperprior, by central differences of its gradient."""
+    rows = []
+    for i in range(theta.size):
+        step = np.zeros(theta.size)
+        step[i] = STEP
+        ends = [prior.log_density(theta + sign * step, names)[1] for sign in (1.0, -1.0)]
+        rows.append((ends[1] - ends[0]) / (2.0 * STEP))
+    H: Matrix = np.array(rows).reshape(theta.size, theta.size)
+    return np.asarray(0.5 * (H + H.T))
+
+
+__all__ = ["Assessment", "assess", "predict_assessment"]

@@ -1,0 +1,129 @@
+r"""Gaussian processes whose kernel and noise are chosen, by an evidence that counts hyperparameters.
+
+1. *Search.* Every candidate maximises the evidence plus a proper hyperprior
+   (:mod:`bayesvm.hyper.default_prior`). Where Laplace's evidence of the likelihood jumps along theta, and the decision
+   is not its own, the search takes that of the smooth companion of the likelihood.
+2. *Decision.* Laplace's evidence of a sparse likelihood is far off where the variance is large: rows beyond the margin
+   have no curvature at the mode. So from its maximum a few steps lead uphill on the evidence of expectation propagation
+   (unless predictions are to come from Laplace's method), and a quick estimate of the model evidence is made there
+   (:mod:`bayesvm.hyper.assessment`).
+3. *Weights.* Candidates have weights :math:`w_j \propto \exp(\ln P(D|M_j) - \gamma_j/2)`; those with less than a share
+   of the largest are dropped.
+4. *Finish.* For labels, variance and common length scale of every kept candidate are weighted by recalibrated
+   leave-one-out predictions (:mod:`bayesvm.models.places`).
+5. *Average.* The predictions of all that is left are averaged (:mod:`bayesvm.models.average`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayesvm.hyper import EvidenceObjective, Maximizer, Maximum, assess, has_jumps
+from bayesvm.hyper.surrogate import with_likelihood
+from bayesvm.inference import EP
+from bayesvm.kernels.base import Kernel
+from bayesvm.likelihoods.base import Classification
+from bayesvm.models.average import AveragedLabels, AveragedModel, AveragedTargets
+from bayesvm.models.base import Candidate, TrainingData, Trial
+from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
+from bayesvm.models.places import finished
+from bayesvm.models.predictor import Predictor, support_union
+
+#: Expectation propagation for decisions: evidences to a hundredth of a nat.
+DECISIVE = EP(tol=1e-3)
+#: Evaluations and predicted gain per hyperparameter, in nats, of the steps uphill on its evidence.
+STEPS, GAIN = 10, 0.03
+#: Rows beyond which theta and curvature are those of Laplace's evidence, and expectation propagation is run once.
+MANY = 700
+#: Candidates with less than this share of the largest weight are dropped.
+SHARE = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class ChosenProcess(GaussianProcess):
+    """A Gaussian process with several candidates for kernel and noise.
+
+    Parameters
+    ----------
+    likelihood, inference, posterior, calibrate
+        As in :class:`~bayesvm.models.gaussian_process.GaussianProcess`. The hyperprior must be proper.
+    """
+
+    def objective(self, kernel: Kernel, data: TrainingData) -> EvidenceObjective:
+        """Return the evidence that is searched: of the smooth companion, where expectation propagation decides."""
+        own = super().objective(kernel, data)
+        return with_likelihood(own, own.likelihood.smoothed) if self.posterior is not None and has_jumps(own) else own
+
+    def model(self, objective: EvidenceObjective, maximum: Maximum, data: TrainingData) -> GaussianProcessModel:
+        """Return the model at the maximum of the evidence that decides, with its assessment."""
+        smooth = with_likelihood(objective, objective.likelihood.smoothed) if has_jumps(objective) else objective
+        if self.posterior is not None:
+            likelihood = weighted_likelihood(self.likelihood, data)
+            objective = dataclasses.replace(objective, likelihood=likelihood, inference=DECISIVE)
+            if data.n_rows <= MANY:
+                smooth = objective
+                maximum = self._ascended(objective, maximum)
+        here = objective.evaluate(maximum.theta, maximum.latent)
+        curved = here if smooth is objective else smooth.evaluate(here.theta, maximum.latent)
+        bare = dataclasses.replace(objective, X=objective.X.forget())
+        return GaussianProcessModel(
+            *objective.model(here.theta),
+            here.posteriors,
+            bare.X.take(support_union(here.posteriors)),
+            here.evidence,
+            bare,
+            dataclasses.replace(maximum, theta=here.theta, value=here.value, latent=here.evidence.latent),
+            assessment=assess(smooth, curved, here.value),
+        )
+
+    def _ascended(self, objective: EvidenceObjective, maximum: Maximum) -> Maximum:
+        """Return the maximum after a few steps uphill on the evidence that decides."""
+        if not self.options.optimize:
+            return maximum
+        steps = Maximizer(GAIN, STEPS, callback=self.options.maximizer.callback)
+        found = steps.maximize(objective, [maximum.theta], latent=maximum.latent)
+        status = found.status if found.interrupted else maximum.status
+        return dataclasses.replace(found, status=status, history=maximum.history + found.history)
+
+    def conclude(self, trials: Sequence[Trial], data: TrainingData) -> AveragedModel:
+        """Return the average of the candidates that count."""
+        models = [trial.model for trial in trials if trial.model is not None]
+        scores = np.array([model.assessment.score for model in models])
+        weights = np.exp(scores - np.max(scores))
+        weights[weights < SHARE] = 0.0
+        weights /= weights.sum()
+        chosen = models[int(np.argmax(scores))].refined(self.posterior)
+        parts: list[tuple[float, Predictor]] = []
+        for weight, model in zip(weights, models, strict=True):
+            if weight > 0.0:
+                ready = chosen if model.theta is chosen.theta else model.refined(self.posterior)
+                parts += [(float(weight) * share, member) for share, member in self._members(ready, data)]
+        parts.sort(key=lambda part: -part[0])
+        average = AveragedLabels if isinstance(self.likelihood, Classification) else AveragedTargets
+        shares = np.array([weight for weight, _ in parts])
+        rows = _rows(trials, {id(model): float(weight) for model, weight in zip(models, weights, strict=True)})
+        return average(chosen, tuple(member for _, member in parts), shares, rows)
+
+    def _members(self, model: GaussianProcessModel, data: TrainingData) -> list[tuple[float, Predictor]]:
+        """Return what predicts for a candidate, with shares that add up to one."""
+        if self.calibrate == "auto" and isinstance(self.likelihood, Classification):
+            return finished(model, data)
+        return [(1.0, model.calibrated(self.calibrate, data.counts, tuned=True).predictor())]
+
+
+def _rows(trials: Sequence[Trial], weights: dict[int, float]) -> tuple[Candidate, ...]:
+    """Return what was tried, in the order of trial."""
+    rows = []
+    for trial in trials:
+        if trial.model is None:
+            rows.append(Candidate(trial.name, -np.inf, False, 0, -np.inf, 0.0, trial.seconds))
+            continue
+        weight, evidence = weights[id(trial.model)], trial.model.assessment.log_model_evidence
+        rows.append(Candidate(trial.name, trial.model.maximum.value, weight > 0.0, 0, evidence, weight, trial.seconds))
+    return tuple(rows)
+
+
+__all__ = ["ChosenProcess"]

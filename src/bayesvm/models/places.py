@@ -1,0 +1,209 @@
+r"""The predictive finish: variance and common length scale weighted by recalibrated leave-one-out predictions.
+
+The evidence finds many hyperparameters well, and the overall scale of the latent function badly where the likelihood is
+not that of the data. So the model that the evidence chose is compared with a few others that differ from it in two
+numbers only: the variances of all parts of the kernel are multiplied by :math:`e^{a}`, all length scales by
+:math:`e^{l}`. Each gets its own posterior and, for every output, its own recalibration
+(:mod:`bayesvm.models.calibration`), and the weight
+
+.. math:: \ln w(a, l) = \sum_k \ln E_k(a, l) - \frac{a^2}{2 \sigma_a^2} - \frac{l^2}{2 \sigma_l^2} + \text{const} ,
+
+so that the evidence's own values are kept unless the gain in leave-one-out likelihood pays for the way. The places form
+a lattice. It is searched from the origin: the four neighbours of the best place so far are looked at until none of them
+is new and better. Places with a small weight are left out; predictions are averaged over the others.
+
+*Many rows.* The posteriors on the lattice are those of a part of the rows, of which each then stands for several: the
+weights are those of all rows, if the others are like them. Only places that count are computed on all rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.models.base import TrainingData
+from bayesvm.models.calibration import Calibration, calibrate_odds
+from bayesvm.models.gaussian_process import GaussianProcessModel
+from bayesvm.models.predictor import Predictor
+from bayesvm.typing import Indices, Matrix, Vector
+
+#: Steps of the lattice in the logarithms of variance and length scale, and the standard deviations of their prior.
+VARIANCE_STEP, LENGTHSCALE_STEP = 2.0, 0.7
+VARIANCE_SPREAD, LENGTHSCALE_SPREAD = 5.0, 0.7
+#: The lattice ends after so many steps in each direction.
+FARTHEST = 3
+#: Places whose weight is below this share of the largest are left out.
+SHARE = 0.3
+#: Rows beyond which the lattice is searched on a part of the rows, and how many these are.
+MANY, PART = 700, 500
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A model near the one that the evidence chose.
+
+    Attributes
+    ----------
+    variance, lengthscale : float
+        What is added to the logarithms of all variances of the kernel and of all length scales.
+    calibrations : tuple of Calibration
+        Of its leave-one-out predictions, one per output.
+    weight : float
+        Its share in the predictions.
+    """
+
+    variance: float
+    lengthscale: float
+    calibrations: tuple[Calibration, ...]
+    weight: float
+
+
+def weighted_places(
+    log_odds: Callable[[float, float], Matrix | None],
+    y: Matrix,
+    weights: Vector,
+    *,
+    determined: float,
+    count: float = 1.0,
+) -> tuple[Place, ...]:
+    r"""Search the lattice and return the places that count, the heaviest first.
+
+    Parameters
+    ----------
+    log_odds : callable
+        Given what is added to the logarithms of variance and length scale, returns the leave-one-out log odds of the
+        training rows, one column per output, or None where the posterior cannot be computed. Called once for every
+        place looked at, first with zeros, where it must succeed.
+    y : array, shape (n, q)
+        Labels -1/+1, one column per output.
+    weights : array, shape (n,)
+        Weights of the rows.
+    determined : float
+        How many hyperparameters the data determine.
+    count : float
+        For how many rows each row stands, if the places are judged on some of the rows.
+    """
+    origin = log_odds(0.0, 0.0)
+    if origin is None:
+        raise ValueError("weighted_places: expected log odds at the model that the evidence chose, found None")
+    references = np.average(np.abs(origin), axis=0, weights=weights)
+    share = determined / y.shape[1]  # the outputs determined the hyperparameters together
+    found: dict[tuple[int, int], tuple[float, tuple[Calibration, ...]]] = {}
+
+    def look(place: tuple[int, int]) -> None:
+        a, length = VARIANCE_STEP * place[0], LENGTHSCALE_STEP * place[1]
+        odds = origin if place == (0, 0) else log_odds(a, length)
+        if odds is not None:
+            fits = tuple(
+                calibrate_odds(odds[:, k], y[:, k], weights, determined=share, reference=float(references[k]))
+                for k in range(y.shape[1])
+            )
+            prior = -0.5 * (a / VARIANCE_SPREAD) ** 2 - 0.5 * (length / LENGTHSCALE_SPREAD) ** 2
+            found[place] = (count * sum(fit.log_evidence for fit in fits) + prior, fits)
+
+    look((0, 0))
+    seen = {(0, 0)}
+    while True:
+        i, j = max(found, key=lambda place: (found[place][0], -abs(place[0]) - abs(place[1]), place))
+        around = [(i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
+        fresh = [place for place in around if place not in seen and max(map(abs, place)) <= FARTHEST]
+        if not fresh:
+            break
+        seen.update(fresh)
+        for place in fresh:
+            look(place)
+    return _heaviest(found)
+
+
+def _heaviest(found: dict[tuple[int, int], tuple[float, tuple[Calibration, ...]]]) -> tuple[Place, ...]:
+    """Return the places with enough weight, normalised."""
+    scores = {place: score for place, (score, _) in found.items()}
+    top = max(scores.values())
+    kept = sorted((p for p in scores if scores[p] >= top + np.log(SHARE)), key=lambda p: (-scores[p], p))
+    total = float(logsumexp([scores[p] for p in kept]))
+    return tuple(
+        Place(VARIANCE_STEP * p[0], LENGTHSCALE_STEP * p[1], found[p][1], float(np.exp(scores[p] - total)))
+        for p in kept
+    )
+
+
+def shifted(theta: Vector, names: Sequence[str], bounds: Matrix, variance: float, lengthscale: float) -> Vector:
+    """Return theta with the logarithms of the kernel's variances and length scales shifted, within the bounds."""
+    kernel = np.array([not name.startswith("likelihood.") for name in names])
+    scale = np.array(["lengthscale" in name for name in names])
+    size = np.array(["variance" in name for name in names])
+    moved = theta + np.where(kernel & scale, lengthscale, 0.0) + np.where(kernel & size, variance, 0.0)
+    return np.clip(moved, bounds[:, 0], bounds[:, 1])
+
+
+def finished(model: GaussianProcessModel, data: TrainingData) -> list[tuple[float, Predictor]]:
+    """Return what predicts in place of a model of labels: calibrated predictors at the places that count, with shares.
+
+    Parameters
+    ----------
+    model : GaussianProcessModel
+        At the maximum of its evidence, with marginals at the training rows.
+    data : TrainingData
+        On which it was fitted.
+    """
+    if data.n_rows <= MANY:
+        looked, places = _searched(model, model.predictor(), data.y, data.counts, 1.0)
+        return [
+            (p.weight, dataclasses.replace(looked[p.variance, p.lengthscale], calibrations=p.calibrations))
+            for p in places
+        ]
+    rows = spread_rows(data.y[:, 0], PART)
+    part = dataclasses.replace(model, objective=model.objective.part(rows))
+    count = float(data.counts.sum() / data.counts[rows].sum())
+    _, places = _searched(part, part.moved(model.theta), data.y[rows], data.counts[rows], count)
+    origin = model.predictor()
+    references = np.average(np.abs(origin.loo_log_odds()), axis=0, weights=data.counts)
+    share = model.determined / data.n_outputs
+    members = []
+    for place in places:
+        member = _at(model, place.variance, place.lengthscale) or origin
+        odds = member.loo_log_odds()
+        fits = tuple(
+            calibrate_odds(odds[:, k], data.y[:, k], data.counts, determined=share, reference=float(references[k]))
+            for k in range(data.n_outputs)
+        )
+        members.append((place.weight, dataclasses.replace(member, calibrations=fits)))
+    return members
+
+
+def _searched(
+    model: GaussianProcessModel, origin: Predictor, y: Matrix, weights: Vector, count: float
+) -> tuple[dict[tuple[float, float], Predictor], tuple[Place, ...]]:
+    """Return the predictors of all places looked at, and the places that count."""
+    looked: dict[tuple[float, float], Predictor] = {}
+
+    def log_odds(variance: float, lengthscale: float) -> Matrix | None:
+        here = origin if variance == lengthscale == 0.0 else _at(model, variance, lengthscale)
+        if here is None:
+            return None
+        looked[variance, lengthscale] = here
+        return here.loo_log_odds()
+
+    return looked, weighted_places(log_odds, y, weights, determined=model.determined, count=count)
+
+
+def _at(model: GaussianProcessModel, variance: float, lengthscale: float) -> Predictor | None:
+    """Return the predictor at a place, None where its posterior cannot be computed."""
+    objective = model.objective
+    try:
+        return model.moved(shifted(model.theta, objective.names, objective.bounds, variance, lengthscale))
+    except NotPositiveDefiniteError:
+        return None
+
+
+def spread_rows(y: Vector, size: int) -> Indices:
+    """Return about ``size`` rows, evenly spaced among those of each label."""
+    order = np.argsort(y, kind="stable")
+    return np.sort(order[np.unique(np.linspace(0, y.size - 1, size).round().astype(np.intp))])
+
+
+__all__ = ["Place", "finished", "shifted", "spread_rows", "weighted_places"]

@@ -1,0 +1,160 @@
+r"""The predictive distribution of a target: a mixture of noise convolved with Gaussian latent values.
+
+.. math:: p(y) = \sum_j w_j\, p_j(y), \qquad y = m_j + c_j (f_j + \delta_j), \quad f_j \sim \mathcal N(0, v_j),
+
+with the noise :math:`\delta_j` of member j and the calibrated factor :math:`c_j` of its deviations. One member is the
+common case: its distribution is symmetric about its mean (:mod:`bayesvm.likelihoods.convolution`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.base import Regression
+from bayesvm.likelihoods.convolution import half_width, log_tail
+from bayesvm.models.average import AveragedModel
+from bayesvm.models.calibration import ScaleCalibration
+from bayesvm.typing import Matrix, Vector
+
+#: Steps of the search for a quantile of a mixture, and the width of its bracket, in deviations, at which it ends.
+STEPS, WIDTH = 100, 1e-11
+
+
+@dataclasses.dataclass(frozen=True)
+class TargetDistribution:
+    """Distribution of one output at n rows, in the units used inside.
+
+    Attributes
+    ----------
+    weights : array, shape (m,)
+        Of the members; they add up to one.
+    means, variances : arrays, shape (m, n)
+        Of the latent values.
+    noise : tuple of Regression
+        Noise of every member.
+    corrections : tuple of ScaleCalibration
+        Corrections of the predictive scale.
+    """
+
+    weights: Vector
+    means: Matrix
+    variances: Matrix
+    noise: tuple[Regression, ...]
+    corrections: tuple[ScaleCalibration, ...]
+
+    @property
+    def mean(self) -> Vector:
+        """Mean of the target."""
+        return np.asarray(self.weights @ self.means)
+
+    @property
+    def variance(self) -> Vector:
+        """Variance of the target."""
+        own = [
+            c.scale**2 * (var + noise.noise_variance)
+            for c, var, noise in zip(self.corrections, self.variances, self.noise, strict=True)
+        ]
+        return np.asarray(self.weights @ (np.stack(own) + (self.means - self.mean) ** 2))
+
+    def log_density(self, y: Vector) -> Vector:
+        """Return the logarithms of the density at given targets."""
+        parts = [
+            c.log_density(noise, y, mean, var)
+            for c, noise, mean, var in zip(self.corrections, self.noise, self.means, self.variances, strict=True)
+        ]
+        return self._mixed(parts)
+
+    def log_survival(self, y: Vector, side: float = 1.0) -> Vector:
+        """Return ln P(target > y), with ``side=-1`` ln P(target < y)."""
+        parts = [
+            log_tail(noise, side * (y - mean) / c.scale, var)
+            for c, noise, mean, var in zip(self.corrections, self.noise, self.means, self.variances, strict=True)
+        ]
+        return self._mixed(parts)
+
+    def log_two_sided(self, y: Vector) -> Vector:
+        """Return the logarithm of twice the smaller tail beyond y: one in the middle, small for surprising targets."""
+        if len(self.noise) == 1:  # symmetric
+            tail = self.log_survival(self.mean + np.abs(y - self.mean))
+        else:
+            tail = np.minimum(self.log_survival(y), self.log_survival(y, -1.0))
+        return np.asarray(np.minimum(tail + np.log(2.0), 0.0))
+
+    def interval(self, confidence: float) -> tuple[Vector, Vector]:
+        """Return the ends of the central interval that holds the target with the given probability."""
+        widths = np.stack(
+            [
+                c.scale * half_width(noise, var, confidence)
+                for c, noise, var in zip(self.corrections, self.noise, self.variances, strict=True)
+            ]
+        )
+        low, high = self.means - widths, self.means + widths
+        if len(self.noise) == 1:
+            return low[0], high[0]
+        log_half = float(np.log(0.5 * (1.0 - confidence)))
+        upper = self._quantile(log_half, high.min(axis=0), high.max(axis=0), 1.0)
+        return -self._quantile(log_half, -low.max(axis=0), -low.min(axis=0), -1.0), upper
+
+    def _quantile(self, log_half: float, low: Vector, high: Vector, side: float) -> Vector:
+        """Return t with ln P(side * target > t) equal to ``log_half``, between those of the members.
+
+        Newton's method on the logarithm of the tail, by bisection where a step would leave the bracket.
+        """
+        deviation = np.sqrt(self.variance)
+        t = 0.5 * (low + high)
+        for _ in range(STEPS):
+            tail = self.log_survival(side * t, side)
+            above = tail > log_half  # too much is left beyond t
+            low, high = np.where(above, t, low), np.where(above, high, t)
+            if np.all(high - low <= WIDTH * deviation):
+                break
+            step = t + (tail - log_half) * np.exp(tail - self.log_density(side * t))
+            inside = (step > low) & (step < high)
+            new = np.where(inside, step, 0.5 * (low + high))
+            if np.all(np.abs(new - t) <= WIDTH * deviation):
+                return new
+            t = new
+        return t
+
+    def _mixed(self, parts: list[Vector]) -> Vector:
+        """Return the logarithm of the weighted sum of exponentials."""
+        if len(parts) == 1:
+            return parts[0]
+        return np.asarray(logsumexp(np.stack(parts), axis=0, b=self.weights[:, None]))
+
+
+def target_distributions(model: Any, X: Inputs, corrections: tuple[ScaleCalibration, ...]) -> list[TargetDistribution]:
+    """Return the predictive distributions of all outputs of a model at the rows of X.
+
+    Parameters
+    ----------
+    model : FittedModel
+        Of targets, averaged or not.
+    X : Inputs
+        Standardised.
+    corrections : tuple of ScaleCalibration
+        Of a model that is not averaged, one per output; the members of an average have their own.
+    """
+    averaged = isinstance(model, AveragedModel)
+    members = model.members if averaged else (model,)
+    weights = model.weights if averaged else np.ones(1)
+    latent = [member.latent(X) for member in members]
+    noise = tuple(member.likelihood.plain for member in members)
+    return [
+        TargetDistribution(
+            weights,
+            np.stack([mean[:, k] for mean, _ in latent]),
+            np.stack([var[:, k] for _, var in latent]),
+            noise,
+            tuple(member.calibrations[k] for member in members) if averaged else (corrections[k],),
+        )
+        for k in range(model.n_outputs)
+    ]
+
+
+__all__ = ["TargetDistribution", "target_distributions"]
