@@ -24,11 +24,12 @@ import numpy as np
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
-from bayesvm.hyper.priors import Hyperprior
-from bayesvm.inference import EP
+from bayesvm.hyper.priors import Flat, Hyperprior
+from bayesvm.inference import EP, Inference
+from bayesvm.inference.kept_sites import KeptSites
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.eigen import symmetric_eigen
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
 #: Step of the differences in theta.
 STEP = 0.1
@@ -78,12 +79,21 @@ def assess(objective: EvidenceObjective, here: Evaluation, value: float | None =
     return _assessment(here.value if value is None else value, values, log_det)
 
 
-def predict_assessment(objective: EvidenceObjective, here: Evaluation) -> Assessment:
+def predict_assessment(objective: EvidenceObjective, here: Evaluation, rows: Indices | None = None) -> Assessment:
     """Estimate the model evidence at the maximum that one Newton step predicts from a point which is not one.
 
     A direction in which the evidence curves upward may hold any gain: the estimate is then infinite.
+
+    Parameters
+    ----------
+    objective : EvidenceObjective
+        Log evidence plus log hyperprior (proper).
+    here : Evaluation
+        Where the step begins.
+    rows : array of int, optional
+        Training rows from which the curvature is estimated; all by default.
     """
-    values, gradient, log_det = _relative_curvature(objective, here)
+    values, gradient, log_det = _relative_curvature(objective, here, rows)
     found = _assessment(here.value + 0.5 * float(np.sum(gradient**2 / np.maximum(values, 1.0))), values, log_det)
     return dataclasses.replace(found, log_model_evidence=np.inf) if np.any(values <= 0.0) else found
 
@@ -94,33 +104,43 @@ def _assessment(value: float, values: Vector, log_det: float) -> Assessment:
     return Assessment(value + volume, float(np.sum(1.0 - 1.0 / least)), int(np.count_nonzero(values < 1.0 - 1e-9)))
 
 
-def _relative_curvature(objective: EvidenceObjective, here: Evaluation) -> tuple[Vector, Vector, float]:
+def _relative_curvature(
+    objective: EvidenceObjective, here: Evaluation, rows: Indices | None = None
+) -> tuple[Vector, Vector, float]:
     """Return the eigenvalues of A relative to P, the gradient along their axes, and the log determinant of P."""
-    A = _curvature(objective, here)
-    prior = cholesky(_prior_curvature(objective.prior, here.theta, objective.names), what="curvature of the hyperprior")
+    P = _prior_curvature(objective.prior, here.theta, objective.names)
+    latent, share = here.evidence.latent, 1.0
+    if rows is not None:
+        objective, latent, share = objective.part(rows), latent[..., rows], objective.n_rows / rows.size
+    A = P + share * _curvature(objective, here.theta, latent)
+    prior = cholesky(P, what="the curvature of the hyperprior")
     relative = prior.half_solve(prior.half_solve(A).T)
     values, axes = symmetric_eigen(0.5 * (relative + relative.T))
     return values, axes.T @ prior.half_solve(here.gradient), prior.log_det()
 
 
-def _curvature(objective: EvidenceObjective, here: Evaluation) -> Matrix:
-    """Return minus the Hessian from one-sided differences, away from a bound; sites of EP are kept."""
-    kept, base, latent = objective, here, here.evidence.latent
-    if isinstance(objective.inference, EP):
-        kept = dataclasses.replace(objective, inference=dataclasses.replace(objective.inference, max_iter=0))
-        base = kept.evaluate(here.theta, latent)
-    high, rows = objective.bounds[:, 1], []
-    for i, at in enumerate(here.theta):
-        moved = here.theta.copy()
+def _curvature(objective: EvidenceObjective, theta: Vector, latent: Vector) -> Matrix:
+    """Return minus the Hessian of the log evidence from one-sided differences, away from a bound."""
+    bare = dataclasses.replace(objective, prior=Flat(), inference=_with_sites_kept(objective))
+    base, high, rows = bare.evaluate(theta, latent).gradient, objective.bounds[:, 1], []
+    for i, at in enumerate(theta):
+        moved = theta.copy()
         moved[i] = at + STEP if at + STEP <= high[i] else at - STEP
         try:
-            gradient = kept.evaluate(moved, latent).gradient
+            gradient = bare.evaluate(moved, latent).gradient
         except NotPositiveDefiniteError:
             moved[i] = 2.0 * at - moved[i]
-            gradient = kept.evaluate(moved, latent).gradient
-        rows.append((base.gradient - gradient) / (moved[i] - at))
-    H: Matrix = np.array(rows).reshape(here.theta.size, here.theta.size)
+            gradient = bare.evaluate(moved, latent).gradient
+        rows.append((base - gradient) / (moved[i] - at))
+    H: Matrix = np.array(rows).reshape(theta.size, theta.size)
     return np.asarray(0.5 * (H + H.T))
+
+
+def _with_sites_kept(objective: EvidenceObjective) -> Inference:
+    """Return the method of inference, that of expectation propagation without a change of its sites."""
+    if not isinstance(objective.inference, EP):
+        return objective.inference
+    return dataclasses.replace(objective.inference, max_iter=0) if objective.likelihood.theta.size else KeptSites()
 
 
 def _prior_curvature(prior: Hyperprior, theta: Vector, names: tuple[str, ...]) -> Matrix:

@@ -22,7 +22,7 @@ from bayesvm.hyper.bfgs import SearchStatus
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord, evaluate_point
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.surrogate import FEW, joined, maximize_through_surrogates, same_ends
-from bayesvm.typing import Indices, Matrix
+from bayesvm.typing import Indices, Matrix, Vector
 
 #: Rows from which on the search begins with a subsample.
 MANY = 2000
@@ -47,6 +47,12 @@ def drawn_rows(y: Matrix, size: int) -> Indices:
     common, rare = sorted((order[y[order] == label] for label in np.unique(y)), key=len, reverse=True)
     few = min(rare.size, size // 2)
     return np.sort(np.concatenate([common[: size - few], rare[:few]]))
+
+
+def spread_rows(y: Vector, size: int) -> Indices:
+    """Return about ``size`` rows in order, evenly spaced among all, sorted by their label or target."""
+    order = np.argsort(y, kind="stable")
+    return np.sort(order[np.unique(np.linspace(0, y.size - 1, min(size, y.size)).round().astype(np.intp))])
 
 
 def maximize_on_more_rows(maximizer: Maximizer, objective: EvidenceObjective, before: Maximum, share: float) -> Maximum:

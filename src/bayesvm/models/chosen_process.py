@@ -84,7 +84,8 @@ class ChosenProcess(GaussianProcess):
         if not self.options.optimize:
             return maximum
         steps = Maximizer(GAIN, STEPS, callback=self.options.maximizer.callback)
-        found = steps.maximize(objective, [maximum.theta], latent=maximum.latent)
+        H = max(maximum.history, key=lambda record: record.value).H
+        found = steps.maximize(objective, [maximum.theta], metrics=[H], latent=maximum.latent)
         status = found.status if found.interrupted else maximum.status
         return dataclasses.replace(found, status=status, history=maximum.history + found.history)
 

@@ -43,6 +43,9 @@ from bayesvm.models.scaling import weighted_moments
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Vector
 
+#: Mismatch of moments, in standard deviations, of posteriors that are averaged with others.
+EASY = 1e-3
+
 
 @dataclasses.dataclass(frozen=True)
 class Refinement:
@@ -178,7 +181,7 @@ class GaussianProcessModel(Predictor):
         return Predictor(**kept)
 
     def moved(self, theta: Vector) -> Predictor:
-        """Return the predictor at other hyperparameters, by the same method, without an evidence."""
+        """Return the predictor at other hyperparameters, by the same method at ease, without an evidence."""
         objective = self.objective
         kernel, likelihood = objective.model(theta)
         K, posteriors = kernel.gram(objective.X), []
@@ -186,7 +189,8 @@ class GaussianProcessModel(Predictor):
             if self.method is None:
                 posteriors.append(objective.inference.infer(K, y, likelihood)[0])
             else:
-                posteriors.append(self.method.posterior(K, y, likelihood)[0])
+                at_ease = dataclasses.replace(self.method, tol=max(EASY, self.method.tol))
+                posteriors.append(at_ease.posterior(K, y, likelihood)[0])
         marginals = tuple(leave_one_out(K, p, likelihood.copies) for p in posteriors)
         inputs = objective.X.forget().take(support_union(posteriors))
         return Predictor(kernel, likelihood, tuple(posteriors), inputs, marginals=marginals)

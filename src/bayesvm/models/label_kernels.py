@@ -24,6 +24,7 @@ import numpy as np
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import EvidenceObjective, default_hyperprior, predict_assessment
 from bayesvm.hyper.ard_search import untied
+from bayesvm.hyper.subsample import spread_rows
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern52, Rescaled
 from bayesvm.kernels.base import Kernel
 from bayesvm.models.base import KernelCandidate, ModelSpec, TrainingData
@@ -36,6 +37,8 @@ HOPE = 2.0
 FAR = 0.05
 #: Ratio of the largest to the smallest scale of a feature from which on a common scale is another model.
 UNEQUAL = 1.5
+#: Rows from which the curvature of a prediction is estimated.
+SOME = 200
 #: Starts of the first candidate.
 STARTS = 2
 
@@ -133,7 +136,8 @@ def _predicted_score(first: GaussianProcessModel, kernel: Kernel) -> float:
     """Return the score that a kernel with one length scale per feature promises."""
     objective: EvidenceObjective = dataclasses.replace(first.objective, kernel=kernel)
     theta: Vector = untied(objective, first.kernel, first.theta)
-    return predict_assessment(objective, objective.evaluate(theta, first.evidence.latent)).score
+    rows = spread_rows(objective.outputs[0], SOME) if objective.n_rows > 1.5 * SOME else None
+    return predict_assessment(objective, objective.evaluate(theta, first.evidence.latent), rows).score
 
 
 __all__ = ["LabelKernels", "common_scale", "start_at", "worth_a_search"]

@@ -25,11 +25,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.hyper.subsample import spread_rows
 from bayesvm.models.base import TrainingData
 from bayesvm.models.calibration import Calibration, calibrate_odds
 from bayesvm.models.gaussian_process import GaussianProcessModel
 from bayesvm.models.predictor import Predictor
-from bayesvm.typing import Indices, Matrix, Vector
+from bayesvm.typing import Matrix, Vector
 
 #: Steps of the lattice in the logarithms of variance and length scale, and the standard deviations of their prior.
 VARIANCE_STEP, LENGTHSCALE_STEP = 2.0, 0.7
@@ -200,10 +201,4 @@ def _at(model: GaussianProcessModel, variance: float, lengthscale: float) -> Pre
         return None
 
 
-def spread_rows(y: Vector, size: int) -> Indices:
-    """Return about ``size`` rows, evenly spaced among those of each label."""
-    order = np.argsort(y, kind="stable")
-    return np.sort(order[np.unique(np.linspace(0, y.size - 1, size).round().astype(np.intp))])
-
-
-__all__ = ["Place", "finished", "shifted", "spread_rows", "weighted_places"]
+__all__ = ["Place", "finished", "shifted", "weighted_places"]

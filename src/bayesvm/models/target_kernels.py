@@ -78,10 +78,8 @@ class TargetKernels:
         if not tried:
             return
         first: GaussianProcessModel = tried[0]
-        families = {"gaussian": Gaussian, "matern52": Matern52, "matern32": Matern32}
-        for name in ("matern52", "matern32"):
-            kernel = (families[name]() + Constant()).bind(d)
-            yield KernelCandidate(kernel, name, [_best(tried).theta])
+        for name, rougher in (("matern52", Matern52()), ("matern32", Matern32())):
+            yield KernelCandidate((rougher + Constant()).bind(d), name, [_best(tried).theta])
         common = common_scale(first.kernel, data)
         if common is not None and worth_a_search(first, common):
             yield KernelCandidate(common, "gaussian, common scale", [first.theta])
