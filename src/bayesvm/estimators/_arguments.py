@@ -79,6 +79,7 @@ def _among(value: Any, values: tuple[Any, ...]) -> bool:
 #: Arguments that mean the same in all estimators that have them.
 COMMON: Mapping[str, Rule] = {
     "optimizer": one_of("bfgs", None),
+    "theta": one_of("optimum", "integrate"),
     "n_starts": whole(1),
     "max_evaluations": whole(1),
     "evidence_tol": real(0.0, what="number of nats"),
@@ -133,14 +134,18 @@ def kernel_candidates(estimator: Any, default: Kernel, *, auto: bool = True) -> 
     """Return the kernels that the arguments ``kernel`` and ``ard`` of an estimator ask for."""
     if _is_auto(estimator.kernel) and auto and not estimator.ard and estimator.optimizer is not None:
         return GrowingKernel(default)
-    return OneKernel(given_kernel(estimator, default), estimator.kernel is not None and not _is_auto(estimator.kernel))
+    return OneKernel(given_kernel(estimator, default), has_kernel(estimator))
 
 
 def given_kernel(estimator: Any, default: Kernel) -> Kernel:
     """Return the one kernel that the arguments ``kernel`` and ``ard`` ask for; ``default`` for None and "auto"."""
-    given = estimator.kernel is not None and not _is_auto(estimator.kernel)
-    kernel = as_kernel(estimator.kernel) if given else default
+    kernel = as_kernel(estimator.kernel) if has_kernel(estimator) else default
     return kernel.with_ard() if estimator.ard else kernel
+
+
+def has_kernel(estimator: Any) -> bool:
+    """Whether the estimator was given a kernel of the user's."""
+    return estimator.kernel is not None and not _is_auto(estimator.kernel)
 
 
 def _is_auto(value: Any) -> bool:
@@ -152,10 +157,19 @@ def chooses(estimator: Any) -> bool:
     return _is_auto(estimator.kernel) and not estimator.ard and estimator.optimizer is not None
 
 
+def integrates(estimator: Any) -> bool:
+    """Whether predictions are averaged over the hyperparameters."""
+    return bool(estimator.theta == "integrate" and estimator.optimizer is not None)
+
+
 def proper_hyperprior(estimator: Any, data: TrainingData, spread: float | None = None) -> Hyperprior:
     """Return the density of theta for models that are compared: the default one, unless a proper one was given."""
     given = estimator.hyperprior
-    return default_hyperprior(data.distance, spread=spread) if given is None else given
+    if given is None:
+        return default_hyperprior(data.distance, spread=spread)
+    if isinstance(given, Flat):
+        raise ValueError("hyperprior: expected None or a proper density, since models are compared, found Flat()")
+    return given
 
 
 def label_likelihood(value: Any) -> Classification:
@@ -177,12 +191,14 @@ def label_process(estimator: Any, data: TrainingData, inference: Inference, defa
         "calibrate": estimator.calibrate,
         "options": search_options(estimator),
     }
+    kernels: Candidates = kernel_candidates(estimator, default)
+    if not (chooses(estimator) or integrates(estimator)):
+        return GaussianProcess(kernels, likelihood, inference, hyperprior=hyperprior(estimator), **options)
     if chooses(estimator):
-        prior = proper_hyperprior(estimator, data)
         kernels = LabelKernels() if estimator.hyperprior is None else LabelKernels((1.0,))
-        return ChosenProcess(kernels, likelihood, inference, hyperprior=prior, **options)
-    candidates = kernel_candidates(estimator, default)
-    return GaussianProcess(candidates, likelihood, inference, hyperprior=hyperprior(estimator), **options)
+    prior = proper_hyperprior(estimator, data)
+    options["integrate"] = integrates(estimator)
+    return ChosenProcess(kernels, likelihood, inference, hyperprior=prior, **options)
 
 
 def noise_likelihood(value: Any) -> Regression:
@@ -218,8 +234,10 @@ __all__ = [
     "chooses",
     "generator",
     "given_kernel",
+    "has_kernel",
     "hyperprior",
     "in_units",
+    "integrates",
     "is_real",
     "is_whole",
     "kernel_candidates",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -93,9 +94,12 @@ def _write_parts(fitted: Any, outputs: Sequence[Any], standardizer: Standardizer
 def _write_search(fitted: Any, models: Sequence[Any]) -> None:
     """Set what is known of the search: evidence, candidates, history, whether it converged."""
     fitted.log_evidence_ = float(sum(model.log_evidence for model in models))
-    fitted.candidates_ = tuple(candidate for model in models for candidate in model.candidates)
+    fitted.candidates_ = tuple(
+        dataclasses.replace(candidate, output=k) for k, model in enumerate(models) for candidate in model.candidates
+    )
     fitted.history_ = tuple(record for model in models for record in model.maximum.history)
-    fitted.n_iter_ = int(sum(record.evaluations for record in fitted.history_))
+    spent = sum(record.evaluations for record in fitted.history_)
+    fitted.n_iter_ = int(sum(candidate.evaluations for candidate in fitted.candidates_) or spent)
     fitted.theta_names_ = tuple(models[0].objective.names)
     fitted.converged_ = not any(model.problems for model in models)
 

@@ -22,7 +22,7 @@ from bayesvm.models.base import ModelSpec, TrainingData, typical_distance
 from bayesvm.models.calibration import ScaleCalibration
 from bayesvm.models.fit import fit_model, fit_outputs
 from bayesvm.models.scaling import Standardizer, TargetScale
-from bayesvm.models.target_distribution import TargetDistribution, target_distributions
+from bayesvm.models.target_distribution import TargetDistribution, sampled, target_distributions
 from bayesvm.typing import Matrix, Vector
 
 
@@ -312,11 +312,7 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         draws : array, shape (n, n_draws), or (n, n_draws, n_outputs) with a matrix of targets
         """
         inputs, rng = self._inputs(X), generator(random_state)
-        parts = []
-        for model in self.models_:
-            draws = model.sample(inputs, n_draws, rng)
-            noise = model.likelihood.plain.distribution()
-            parts.append(draws + noise.rvs(draws.shape, rng) if return_noise else draws)
+        parts = [sampled(model, inputs, n_draws, rng, noise=return_noise) for model in self.models_]
         outer = self._targets.outer(np.concatenate(parts, axis=2))
         return outer[:, :, 0] if self._single else outer
 
@@ -366,8 +362,17 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
 
 def write_regression(fitted: Any, n: float) -> None:
     """Bring the fitted attributes to the user's units; n counts the rows with their weights."""
-    fitted._log_jacobian = -n * float(np.sum(np.log(fitted._targets.scale)))
+    units = _log_jacobians(fitted, n)
+    fitted._log_jacobian = float(sum(units))
     fitted.log_evidence_ += fitted._log_jacobian
+    fitted.candidates_ = tuple(
+        dataclasses.replace(
+            c,
+            log_evidence=c.log_evidence + units[c.output],
+            log_model_evidence=c.log_model_evidence + units[c.output],
+        )
+        for c in fitted.candidates_
+    )
     fitted.history_ = tuple(
         dataclasses.replace(record, start=record.start + shift, end=record.end + shift)
         for model, shift in zip(fitted.models_, fitted._theta_shifts(), strict=True)
@@ -382,6 +387,15 @@ def write_regression(fitted: Any, n: float) -> None:
     fitted.calibration_ = tuple(
         c for m in fitted.models_ for c in getattr(m, "calibrations", ()) or (ScaleCalibration(),) * m.n_outputs
     )
+
+
+def _log_jacobians(fitted: Any, n: float) -> list[float]:
+    """Return, per model, what is added to log evidences of n targets in the units used inside."""
+    logs, found, k = np.log(fitted._targets.scale), [], 0
+    for model in fitted.models_:
+        found.append(-n * float(np.sum(logs[k : k + model.n_outputs])))
+        k += model.n_outputs
+    return found
 
 
 def write_training_scores(fitted: Any, X: Any, Y: Matrix, weights: Vector) -> None:

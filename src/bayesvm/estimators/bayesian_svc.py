@@ -141,6 +141,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         solver: str | Solver = "newton",
         posterior: str = "ep",
         calibrate: str | None = "auto",
+        theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
@@ -160,6 +161,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         self.solver = solver
         self.posterior = posterior
         self.calibrate = calibrate
+        self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
         self.hyperprior = hyperprior

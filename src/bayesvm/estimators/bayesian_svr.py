@@ -9,8 +9,10 @@ from bayesvm.estimators._arguments import (
     Rule,
     chooses,
     given_kernel,
+    has_kernel,
     hyperprior,
     in_units,
+    integrates,
     kernel_candidates,
     noise_likelihood,
     proper_hyperprior,
@@ -180,6 +182,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         beta: Any = "auto",
         fix_variance: bool = True,
         share_hyperparameters: bool = False,
+        theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
@@ -199,6 +202,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         self.beta = beta
         self.fix_variance = fix_variance
         self.share_hyperparameters = share_hyperparameters
+        self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
         self.hyperprior = hyperprior
@@ -217,7 +221,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
             "options": search_options(self),
             "shared": bool(self.share_hyperparameters),
         }
-        if not (free_kernel or free_noise):
+        if not (free_kernel or free_noise or integrates(self)):
             likelihood = self._noise_model("soft-insensitive" if self.likelihood == "auto" else self.likelihood, data)
             inference = from_name(self.inference, self.solver, likelihood)
             candidates = kernel_candidates(self, default + Constant())
@@ -226,12 +230,13 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         kernel = None if free_kernel else given_kernel(self, default + Constant())
         choice = TargetKernels(
             kernel,
-            self.kernel is not None,
+            has_kernel(self),
             tuple(self._noise_model(name, data) for name in NOISE) if free_noise else (),
             self.hyperprior is None,
         )
         inference = from_name(self.inference, self.solver, likelihood)
         prior = proper_hyperprior(self, data, data.spread)
+        options["integrate"] = integrates(self)
         return ChosenProcess(choice, likelihood, inference, hyperprior=prior, **options)
 
     @property

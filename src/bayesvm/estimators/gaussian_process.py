@@ -8,6 +8,7 @@ from bayesvm.estimators._arguments import (
     chooses,
     hyperprior,
     in_units,
+    integrates,
     kernel_candidates,
     label_likelihood,
     label_process,
@@ -78,6 +79,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         inference: str | Inference = "laplace",
         posterior: str | None = None,
         calibrate: str | None = None,
+        theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
@@ -96,6 +98,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         self.inference = inference
         self.posterior = posterior
         self.calibrate = calibrate
+        self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
         self.hyperprior = hyperprior
@@ -162,6 +165,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         inference: str | Inference = "laplace",
         calibrate: str | None = None,
         share_hyperparameters: bool = False,
+        theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
@@ -178,6 +182,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         self.inference = inference
         self.calibrate = calibrate
         self.share_hyperparameters = share_hyperparameters
+        self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
         self.hyperprior = hyperprior
@@ -198,12 +203,13 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
             "options": search_options(self),
             "shared": bool(self.share_hyperparameters),
         }
-        if chooses(self):
-            prior = proper_hyperprior(self, data, data.spread)
-            choice = TargetKernels(wide=self.hyperprior is None)
-            return ChosenProcess(choice, inside, inference, hyperprior=prior, **options)
         candidates = kernel_candidates(self, Gaussian() + Constant())
-        return GaussianProcess(candidates, inside, inference, hyperprior=hyperprior(self), **options)
+        if not (chooses(self) or integrates(self)):
+            return GaussianProcess(candidates, inside, inference, hyperprior=hyperprior(self), **options)
+        if chooses(self):
+            candidates = TargetKernels(wide=self.hyperprior is None)
+        prior = proper_hyperprior(self, data, data.spread)
+        return ChosenProcess(candidates, inside, inference, hyperprior=prior, integrate=integrates(self), **options)
 
 
 __all__ = ["GPClassifier", "GPRegressor"]

@@ -33,6 +33,8 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 #: Step of the differences in theta.
 STEP = 0.1
+#: How far below one a relative curvature may be by rounding.
+ROUNDING = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,11 +49,14 @@ class Assessment:
         :math:`\gamma`, how many hyperparameters the data determine.
     open : int
         Directions in which the evidence curves upward.
+    axes : array, shape (k, k)
+        Principal axes of the Gaussian about the maximum, one column each, of a length of one standard deviation.
     """
 
     log_model_evidence: float
     determined: float
     open: int
+    axes: Matrix
 
     @property
     def score(self) -> float:
@@ -75,8 +80,7 @@ def assess(objective: EvidenceObjective, here: Evaluation, value: float | None =
     value : float, optional
         Log evidence plus log hyperprior by a better method; by default that of ``here``.
     """
-    values, _, log_det = _relative_curvature(objective, here)
-    return _assessment(here.value if value is None else value, values, log_det)
+    return _relative_curvature(objective, here).assessment(here.value if value is None else value)
 
 
 def predict_assessment(objective: EvidenceObjective, here: Evaluation, rows: Indices | None = None) -> Assessment:
@@ -93,21 +97,32 @@ def predict_assessment(objective: EvidenceObjective, here: Evaluation, rows: Ind
     rows : array of int, optional
         Training rows from which the curvature is estimated; all by default.
     """
-    values, gradient, log_det = _relative_curvature(objective, here, rows)
-    found = _assessment(here.value + 0.5 * float(np.sum(gradient**2 / np.maximum(values, 1.0))), values, log_det)
-    return dataclasses.replace(found, log_model_evidence=np.inf) if np.any(values <= 0.0) else found
+    curvature = _relative_curvature(objective, here, rows)
+    slope = curvature.axes.T @ here.gradient
+    found = curvature.assessment(here.value + 0.5 * float(slope @ slope))
+    return dataclasses.replace(found, log_model_evidence=np.inf) if np.any(curvature.values <= 0.0) else found
 
 
-def _assessment(value: float, values: Vector, log_det: float) -> Assessment:
-    least = np.maximum(values, 1.0)
-    volume = 0.5 * values.size * np.log(2.0 * np.pi) - 0.5 * (log_det + float(np.sum(np.log(least))))
-    return Assessment(value + volume, float(np.sum(1.0 - 1.0 / least)), int(np.count_nonzero(values < 1.0 - 1e-9)))
+@dataclasses.dataclass(frozen=True)
+class _RelativeCurvature:
+    """Eigenvalues of A relative to P, the axes of the Gaussian, and the log determinant of P."""
+
+    values: Vector
+    axes: Matrix
+    log_det: float
+
+    def assessment(self, value: float) -> Assessment:
+        """Return the assessment of a maximum with the given value."""
+        least = np.maximum(self.values, 1.0)
+        volume = 0.5 * least.size * np.log(2.0 * np.pi) - 0.5 * (self.log_det + float(np.sum(np.log(least))))
+        upward = int(np.count_nonzero(self.values < 1.0 - ROUNDING))
+        return Assessment(value + volume, float(np.sum(1.0 - 1.0 / least)), upward, self.axes)
 
 
 def _relative_curvature(
     objective: EvidenceObjective, here: Evaluation, rows: Indices | None = None
-) -> tuple[Vector, Vector, float]:
-    """Return the eigenvalues of A relative to P, the gradient along their axes, and the log determinant of P."""
+) -> _RelativeCurvature:
+    """Return the curvature at a point, from the given rows or all."""
     P = _prior_curvature(objective.prior, here.theta, objective.names)
     latent, share = here.evidence.latent, 1.0
     if rows is not None:
@@ -115,8 +130,9 @@ def _relative_curvature(
     A = P + share * _curvature(objective, here.theta, latent)
     prior = cholesky(P, what="the curvature of the hyperprior")
     relative = prior.half_solve(prior.half_solve(A).T)
-    values, axes = symmetric_eigen(0.5 * (relative + relative.T))
-    return values, axes.T @ prior.half_solve(here.gradient), prior.log_det()
+    values, vectors = symmetric_eigen(0.5 * (relative + relative.T))
+    axes = prior.back_solve(vectors / np.sqrt(np.maximum(values, 1.0)))
+    return _RelativeCurvature(values, axes, prior.log_det())
 
 
 def _curvature(objective: EvidenceObjective, theta: Vector, latent: Vector) -> Matrix:

@@ -21,7 +21,7 @@ from bayesvm.hyper import EvidenceObjective, Maximum, ModelEvidence
 from bayesvm.inference import Evidence
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.likelihoods.base import Likelihood
+from bayesvm.likelihoods.base import Likelihood, Regression
 from bayesvm.models.base import Candidate
 from bayesvm.models.calibration import Calibration, ScaleCalibration
 from bayesvm.models.gaussian_process import GaussianProcessModel
@@ -191,10 +191,14 @@ class AveragedTargets(AveragedModel):
         mean = np.tensordot(self.weights, means, axes=1)
         return mean, np.tensordot(self.weights, variances + (means - mean) ** 2, axes=1)
 
-    def sample(self, X: Inputs, n_draws: int, rng: np.random.Generator) -> Matrix:
-        """Return joint draws, each from a member drawn by its weight."""
-        counts = rng.multinomial(n_draws, self.weights)
-        parts = [m.sample(X, int(count), rng) for m, count in zip(self.members, counts, strict=True) if count]
+    def sample(self, X: Inputs, n_draws: int, rng: np.random.Generator, *, noise: bool = False) -> Matrix:
+        """Return joint draws of the latent functions (of targets with ``noise``), each from a member drawn by weight."""
+        parts = []
+        for member, count in zip(self.members, rng.multinomial(n_draws, self.weights), strict=True):
+            if count:
+                draws, own = member.sample(X, int(count), rng), member.likelihood.plain
+                assert isinstance(own, Regression)
+                parts.append(draws + own.distribution().rvs(draws.shape, rng) if noise else draws)
         return np.concatenate(parts, axis=1)[:, rng.permutation(n_draws)]
 
     def loo_log_density(self, weights: Vector) -> float:

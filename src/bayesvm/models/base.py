@@ -123,6 +123,8 @@ class Candidate:
         Its share in the predictions.
     seconds : float
         Time spent on it.
+    evaluations : int
+        Evaluations of its evidence.
     """
 
     kernel: str
@@ -132,6 +134,7 @@ class Candidate:
     log_model_evidence: float = np.nan
     weight: float = np.nan
     seconds: float = np.nan
+    evaluations: int = 0
 
 
 class FittedModel(Protocol):
@@ -258,6 +261,14 @@ class Trial:
     model: Any
     seconds: float
 
+    def row(self, *, kept: bool, log_model_evidence: float = np.nan, weight: float = np.nan) -> Candidate:
+        """Return the candidate as it is listed."""
+        if self.model is None:
+            return Candidate(self.name, -np.inf, False, 0, -np.inf, 0.0, self.seconds)
+        maximum: Maximum = self.model.maximum
+        spent = sum(record.evaluations for record in maximum.history)
+        return Candidate(self.name, maximum.value, kept, 0, log_model_evidence, weight, self.seconds, spent)
+
 
 #: Yields kernels one after the other; it may look at the models of those it yielded before.
 Candidates = Callable[["ModelSpec", TrainingData, Sequence[FittedModel]], Iterator[KernelCandidate]]
@@ -309,11 +320,8 @@ class ModelSpec(ABC):
         best = max((t.model for t in trials if t.model is not None), key=lambda model: model.maximum.value)
         if len(trials) == 1:
             return self.finish(best, data)
-        rows = [
-            Candidate(t.name, -np.inf if t.model is None else t.model.maximum.value, t.model is best, seconds=t.seconds)
-            for t in trials
-        ]
-        return self.finish(dataclasses.replace(best, candidates=tuple(rows)), data)
+        rows = tuple(trial.row(kept=trial.model is best) for trial in trials)
+        return self.finish(dataclasses.replace(best, candidates=rows), data)
 
     def finish(self, model: Any, data: TrainingData) -> FittedModel:
         """Return the model of the chosen kernel as predictions use it."""

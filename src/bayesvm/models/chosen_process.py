@@ -11,6 +11,7 @@ r"""Gaussian processes whose kernel and noise are chosen, by an evidence that co
    of the largest are dropped.
 4. *Finish.* For labels, variance and common length scale of every kept candidate are weighted by recalibrated
    leave-one-out predictions (:mod:`bayesvm.models.places`).
+   With ``integrate`` the predictions at several settings of theta take its place (:mod:`bayesvm.models.integration`).
 5. *Average.* The predictions of all that is left are averaged (:mod:`bayesvm.models.average`).
 """
 
@@ -29,6 +30,7 @@ from bayesvm.likelihoods.base import Classification
 from bayesvm.models.average import AveragedLabels, AveragedModel, AveragedTargets
 from bayesvm.models.base import Candidate, TrainingData, Trial
 from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
+from bayesvm.models.integration import Integration, integrated
 from bayesvm.models.places import finished
 from bayesvm.models.predictor import Predictor, support_union
 
@@ -50,7 +52,11 @@ class ChosenProcess(GaussianProcess):
     ----------
     likelihood, inference, posterior, calibrate
         As in :class:`~bayesvm.models.gaussian_process.GaussianProcess`. The hyperprior must be proper.
+    integrate : bool
+        Whether predictions are averaged over theta.
     """
+
+    integrate: bool = False
 
     def objective(self, kernel: Kernel, data: TrainingData) -> EvidenceObjective:
         """Return the evidence that is searched: of the smooth companion, where expectation propagation decides."""
@@ -98,32 +104,40 @@ class ChosenProcess(GaussianProcess):
         weights /= weights.sum()
         chosen = models[int(np.argmax(scores))].refined(self.posterior)
         parts: list[tuple[float, Predictor]] = []
+        integrations: list[Integration] = []
         for weight, model in zip(weights, models, strict=True):
             if weight > 0.0:
                 ready = chosen if model.theta is chosen.theta else model.refined(self.posterior)
-                parts += [(float(weight) * share, member) for share, member in self._members(ready, data)]
+                members, how = self._members(ready, data)
+                parts += [(float(weight) * share, member) for share, member in members]
+                integrations += how
         parts.sort(key=lambda part: -part[0])
         average = AveragedLabels if isinstance(self.likelihood, Classification) else AveragedTargets
         shares = np.array([weight for weight, _ in parts])
         rows = _rows(trials, {id(model): float(weight) for model, weight in zip(models, weights, strict=True)})
+        if integrations:
+            chosen = dataclasses.replace(chosen, attributes={**chosen.attributes, "integration": tuple(integrations)})
         return average(chosen, tuple(member for _, member in parts), shares, rows)
 
-    def _members(self, model: GaussianProcessModel, data: TrainingData) -> list[tuple[float, Predictor]]:
-        """Return what predicts for a candidate, with shares that add up to one."""
+    def _members(
+        self, model: GaussianProcessModel, data: TrainingData
+    ) -> tuple[list[tuple[float, Predictor]], list[Integration]]:
+        """Return what predicts for a candidate, with shares that add up to one, and how theta was averaged over."""
+        if self.integrate:
+            members, how = integrated(model, data, self.calibrate)
+            return members, [how]
         if self.calibrate == "auto" and isinstance(self.likelihood, Classification):
-            return finished(model, data)
-        return [(1.0, model.calibrated(self.calibrate, data.counts, tuned=True).predictor())]
+            return finished(model, data), []
+        return [(1.0, model.calibrated(self.calibrate, data.counts, tuned=True).predictor())], []
 
 
 def _rows(trials: Sequence[Trial], weights: dict[int, float]) -> tuple[Candidate, ...]:
     """Return what was tried, in the order of trial."""
     rows = []
     for trial in trials:
-        if trial.model is None:
-            rows.append(Candidate(trial.name, -np.inf, False, 0, -np.inf, 0.0, trial.seconds))
-            continue
-        weight, evidence = weights[id(trial.model)], trial.model.assessment.log_model_evidence
-        rows.append(Candidate(trial.name, trial.model.maximum.value, weight > 0.0, 0, evidence, weight, trial.seconds))
+        weight = weights.get(id(trial.model), 0.0)
+        evidence = -np.inf if trial.model is None else trial.model.assessment.log_model_evidence
+        rows.append(trial.row(kept=weight > 0.0, log_model_evidence=float(evidence), weight=weight))
     return tuple(rows)
 
 

@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Regression
 from bayesvm.likelihoods.convolution import half_width, log_tail
-from bayesvm.models.average import AveragedModel
+from bayesvm.models.average import AveragedModel, AveragedTargets
 from bayesvm.models.calibration import ScaleCalibration
 from bayesvm.typing import Matrix, Vector
 
@@ -157,4 +157,12 @@ def target_distributions(model: Any, X: Inputs, corrections: tuple[ScaleCalibrat
     ]
 
 
-__all__ = ["TargetDistribution", "target_distributions"]
+def sampled(model: Any, X: Inputs, n_draws: int, rng: np.random.Generator, *, noise: bool) -> Matrix:
+    """Return joint draws of the latent functions at the rows of X, or of targets, shape (n, n_draws, q)."""
+    if isinstance(model, AveragedTargets):
+        return model.sample(X, n_draws, rng, noise=noise)
+    draws = model.sample(X, n_draws, rng)
+    return np.asarray(draws + model.likelihood.plain.distribution().rvs(draws.shape, rng) if noise else draws)
+
+
+__all__ = ["TargetDistribution", "sampled", "target_distributions"]

@@ -105,7 +105,7 @@ class TargetKernels:
         best = _best(tried)
         if self.wide:
             prior = default_hyperprior(data.distance, spread=data.spread, strength=WIDE)
-            yield KernelCandidate(best.kernel, f"{_name(best)}, ard, wide", [best.theta], changes={"hyperprior": prior})
+            yield KernelCandidate(best.kernel, f"{_name(best)}, wide", [best.theta], changes={"hyperprior": prior})
 
     def _noises(self, spec: ModelSpec, data: TrainingData, tried: Sequence[Any]) -> Iterator[KernelCandidate]:
         """Yield the best kernel with other noise models."""
@@ -136,7 +136,9 @@ def _own(model: GaussianProcessModel) -> dict[str, Any]:
 
 
 def _name(model: GaussianProcessModel) -> str:
-    return " + ".join(type(leaf).__name__.lower() for leaf in model.kernel.leaves()[:1])
+    """Return the form of a kernel in words."""
+    leaves = [type(leaf).__name__.lower() for leaf in model.kernel.leaves() if not isinstance(leaf, Constant)]
+    return " + ".join(leaves) + ("" if model.kernel.relevance(model.objective.n_features) is None else ", ard")
 
 
 def _noise_variance(model: GaussianProcessModel) -> float:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators.committee import Committee
 from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
+from bayesvm.models.average import AveragedModel
 from bayesvm.models.ls_svm import LeastSquaresModel
 from bayesvm.models.support_vectors import SupportVectorModel
 from bayesvm.onnx_export.graph import Graph, labels
@@ -67,7 +68,7 @@ def _latents(g: Graph, member: Any) -> tuple[str, str, str]:
     X = g.op("Div", g.op("Sub", "X", s.shift[None, :]), s.scale[None, :])
     means, variances = [], []
     for model in member.models_:
-        mean, var = latent(g, model, X)
+        mean, var = latent(g, model.chosen if isinstance(model, AveragedModel) else model, X)
         means += mean
         variances += var
     return X, _joined(g, means), _joined(g, variances)
@@ -112,17 +113,39 @@ def _log_odds(g: Graph, member: Any, X: str, mean: str, var: str) -> str:
     likelihoods = [model.likelihood.plain for model in member.models_ for _ in range(model.n_outputs)]
     if not all(likelihood.traits.normalized for likelihood in likelihoods):
         raise TypeError(f"to_onnx: the probabilities of {type(member).__name__} have no counterpart in ONNX")
-    columns = []
-    for k, likelihood in enumerate(likelihoods):
-        at = np.array([k], dtype=np.int64)
-        m, v = g.op("Gather", mean, at, axis=1), g.op("Gather", var, at, axis=1)
-        up, down = average(g, likelihood, m, v), average(g, likelihood, g.op("Neg", m), v)
-        odds = g.op("Sub", g.op("Log", up), g.op("Log", down))
-        calibration = getattr(member, "calibration_", None)
-        if calibration:
-            odds = g.op("Add", g.op("Mul", odds, np.array(calibration[k].scale)), np.array(calibration[k].shift))
-        columns.append(odds)
+    columns: list[str] = []
+    for model in member.models_:
+        if isinstance(model, AveragedModel):
+            columns += _averaged_odds(g, model, X)
+            continue
+        for k in range(model.n_outputs):
+            at = np.array([len(columns)], dtype=np.int64)
+            m, v = g.op("Gather", mean, at, axis=1), g.op("Gather", var, at, axis=1)
+            calibrations = getattr(model, "calibrations", ())
+            columns.append(_odds(g, model.likelihood.plain, m, v, calibrations[k] if calibrations else None))
     return _joined(g, columns)
+
+
+def _odds(g: Graph, likelihood: Any, mean: str, var: str, calibration: Any) -> str:
+    """Return calibrated log odds of one output."""
+    up, down = average(g, likelihood, mean, var), average(g, likelihood, g.op("Neg", mean), var)
+    odds = g.op("Sub", g.op("Log", up), g.op("Log", down))
+    if calibration is None:
+        return odds
+    return g.op("Add", g.op("Mul", odds, np.array(calibration.scale)), np.array(calibration.shift))
+
+
+def _averaged_odds(g: Graph, model: AveragedModel, X: str) -> list[str]:
+    """Return log odds of averaged probabilities, one node per output."""
+    up: list[list[str]] = [[] for _ in range(model.n_outputs)]
+    down: list[list[str]] = [[] for _ in range(model.n_outputs)]
+    for member in model.members:
+        for k, (mean, var) in enumerate(zip(*latent(g, member, X), strict=True)):
+            odds = _odds(g, member.likelihood.plain, mean, var, member.calibrations[k])
+            up[k].append(g.op("Sigmoid", odds))
+            down[k].append(g.op("Sigmoid", g.op("Neg", odds)))
+    pairs = [(_mixed(g, u, model.weights), _mixed(g, d, model.weights)) for u, d in zip(up, down, strict=True)]
+    return [g.op("Sub", g.op("Log", u), g.op("Log", d)) for u, d in pairs]
 
 
 def _moderated(g: Graph, member: Any, X: str, mean: str, var: str) -> str:
@@ -164,31 +187,76 @@ def _probabilities(g: Graph, member: Any, odds: str) -> str:
 def _regressor(g: Graph, members: list[Any], weights: Any) -> dict[str, Any]:
     means, variances, first = [], [], ("", "", 0)
     for member in members:
-        _, mean, var = _latents(g, member)
-        shift, scale, noise, stretch = _units(member)
+        mean, var, whole = _target_moments(g, member)
+        shift, scale = member._targets.shift, member._targets.scale
         outer = g.op("Add", g.op("Mul", mean, scale[None, :]), shift[None, :])
         latent_var = g.op("Mul", var, (scale**2)[None, :])
-        whole = g.op("Mul", g.op("Add", var, noise[None, :]), ((stretch * scale) ** 2)[None, :])
         means.append(outer)
-        variances.append(whole)
+        variances.append(g.op("Mul", whole, (scale**2)[None, :]))
         first = first if first[0] else (outer, latent_var, scale.size)
     mean = _mixed(g, means, weights)
-    spread = []
-    for own, var in zip(means, variances):
-        gap = g.op("Sub", own, mean)
-        spread.append(g.op("Add", var, g.op("Mul", gap, gap)))
+    whole = _mixed_variance(g, means, variances, mean, weights)
     return {
         "mean": (mean, "double", first[2]),
-        "variance": (_mixed(g, spread, weights), "double", first[2]),
+        "variance": (whole, "double", first[2]),
         "latent_mean": (first[0], "double", first[2]),
         "latent_variance": (first[1], "double", first[2]),
     }
 
 
-def _units(member: Any) -> tuple[Any, Any, Any, Any]:
-    """Return shift, scale, noise variance (in inner units) and factor of the deviations, per output."""
-    noise = np.array([noise.noise_variance for noise in member._noise()])
-    return member._targets.shift, member._targets.scale, noise, member._stretch
+def _target_moments(g: Graph, member: Any) -> tuple[str, str, str]:
+    """Return latent means, latent variances and variances with noise, one column per output, in the units inside."""
+    s = member._standardizer
+    X = g.op("Div", g.op("Sub", "X", s.shift[None, :]), s.scale[None, :])
+    columns: list[tuple[str, str, str]] = []
+    for model in member.models_:
+        if isinstance(model, AveragedModel):
+            columns += _averaged_moments(g, model, X)
+            continue
+        first = len(columns)
+        for k, (mean, var) in enumerate(_columns(g, *latent(g, model, X), model.n_outputs)):
+            whole = _with_noise(g, var, model.likelihood.plain, member.calibration_[first + k])
+            columns.append((mean, var, whole))
+    mean, var, whole = (_joined(g, list(part)) for part in zip(*columns, strict=True))
+    return mean, var, whole
+
+
+def _columns(g: Graph, means: list[str], variances: list[str], n_outputs: int) -> list[tuple[str, str]]:
+    """Return one pair of nodes per output; a node of means may hold several columns."""
+    if len(means) == n_outputs:
+        return list(zip(means, variances, strict=True))
+    at = [np.array([k], dtype=np.int64) for k in range(n_outputs)]
+    return [(g.op("Gather", means[0], k, axis=1), var) for k, var in zip(at, variances, strict=True)]
+
+
+def _with_noise(g: Graph, var: str, noise: Any, calibration: Any) -> str:
+    """Return the calibrated variance of a target."""
+    return g.op("Mul", g.op("Add", var, np.array(noise.noise_variance)), np.array(calibration.scale**2))
+
+
+def _averaged_moments(g: Graph, model: AveragedModel, X: str) -> list[tuple[str, str, str]]:
+    """Return the moments of a mixture, per output."""
+    found = [latent(g, member, X) for member in model.members]
+    columns = []
+    for k in range(model.n_outputs):
+        means, variances = [mean[k] for mean, _ in found], [var[k] for _, var in found]
+        whole = [
+            _with_noise(g, var, member.likelihood.plain, member.calibrations[k])
+            for var, member in zip(variances, model.members, strict=True)
+        ]
+        mean = _mixed(g, means, model.weights)
+        mixed = [_mixed_variance(g, means, own, mean, model.weights) for own in (variances, whole)]
+        columns.append((mean, mixed[0], mixed[1]))
+    return columns
+
+
+def _mixed_variance(g: Graph, means: list[str], variances: list[str], mean: str, weights: Any) -> str:
+    """Return the variance of a mixture."""
+    spread = []
+    for own, var in zip(means, variances, strict=True):
+        gap = g.op("Sub", own, mean)
+        spread.append(g.op("Add", var, g.op("Mul", gap, gap)))
+    return _mixed(g, spread, weights)
 
 
 __all__ = ["to_onnx"]

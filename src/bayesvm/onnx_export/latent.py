@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.models.gaussian_process import GaussianProcessModel
 from bayesvm.models.ls_svm import LeastSquaresModel
+from bayesvm.models.predictor import Predictor
 from bayesvm.models.rvm import RelevanceVectorModel
 from bayesvm.onnx_export.graph import Graph
 from bayesvm.onnx_export.kernels import cross_gram, prior_variance
@@ -20,7 +20,7 @@ def latent(g: Graph, model: Any, X: str) -> tuple[list[str], list[str]]:
 
     The outputs of a least-squares model have one node of means, and one variance that stands once for each.
     """
-    if isinstance(model, GaussianProcessModel):
+    if isinstance(model, Predictor):
         return _of_posteriors(g, model, X)
     if isinstance(model, LeastSquaresModel):
         mean, spreads = ls_moments(g, model, X, model.levels.predictor.centre[:, None])
@@ -36,7 +36,7 @@ def dense_rows(inputs: Inputs) -> Matrix:
     return np.asarray(inputs.X.toarray() if inputs.is_sparse else inputs.X)
 
 
-def _of_posteriors(g: Graph, model: GaussianProcessModel, X: str) -> tuple[list[str], list[str]]:
+def _of_posteriors(g: Graph, model: Predictor, X: str) -> tuple[list[str], list[str]]:
     Z = dense_rows(model.inputs)
     K, prior = cross_gram(g, model.kernel, X, Z), prior_variance(g, model.kernel, X)
     rows = np.unique(np.concatenate([posterior.support for posterior in model.posteriors]))

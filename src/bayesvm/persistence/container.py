@@ -31,7 +31,7 @@ from bayesvm.persistence.errors import ModelFileError
 
 FORMAT = "bayesvm-model"
 #: Version of the format that this release writes; it reads this one and all before.
-VERSION = 3
+VERSION = 4
 
 MANIFEST, TREE = "manifest.json", "model.json"
 #: Date of every member: equal models give equal files.

@@ -46,12 +46,18 @@ def _encoder_of_all_columns(fields: dict[str, Any]) -> dict[str, Any]:
     return {"features": None, "drop": (), "categories": (), "decimal": None, "day_first": None, **fields}
 
 
+def _calibration_without_weight(fields: dict[str, Any]) -> dict[str, Any]:
+    """Until version 3 a correction of log odds held the probability by which it had been weighted."""
+    return {name: value for name, value in fields.items() if name != "weight"}
+
+
 #: (name of the class, version of the file) -> function that returns the fields of the next version.
 MIGRATIONS: Mapping[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {
     ("linalg.SignedFactor", 1): _padded_signed_factor,
     **{(name, 2): change for name, change in version2.CHANGES.items()},
     ("tables.ColumnPlan", 2): _column_of_one_record,
     ("tables.TableEncoder", 2): _encoder_of_all_columns,
+    ("models.Calibration", 3): _calibration_without_weight,
 }
 
 
