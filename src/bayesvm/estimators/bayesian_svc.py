@@ -25,12 +25,15 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
 
     Parameters
     ----------
-    kernel : Kernel, scikit-learn Gaussian process kernel, "auto" or None
-        Covariance of the latent function. None: ``Gaussian() + Constant()``. "auto": that, then with a linear part,
-        then with one length scale per feature; the one with the highest evidence is kept (see ``candidates_``). The
-        parameters of a given kernel are the first start.
+    kernel : "auto", Kernel, scikit-learn Gaussian process kernel, str or None
+        Covariance of the latent function. "auto": it is chosen by an evidence in which the hyperparameters are
+        integrated out, among one length scale, one per feature with shrinkage of two strengths, a linear part, a
+        rougher function, and one common scale of the inputs; where several are close, predictions are averaged (see
+        Notes and ``candidates_``). None: ``Gaussian() + Constant()``, the paper's. The parameters of a given kernel
+        are the first start.
     ard : bool
-        One length scale per feature (automatic relevance determination) in every part of the kernel that can have it.
+        One length scale per feature (automatic relevance determination) in every part of the given kernel that can
+        have it, or of the paper's kernel: nothing is chosen then.
     likelihood : str or likelihood
         "trigonometric" (the paper's), "raised-cosine" (the same shape with a continuous second derivative), "logistic"
         or "probit" (Gaussian process classifiers, not sparse), or an object of :mod:`bayesvm.likelihoods`.
@@ -46,12 +49,17 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     calibrate : {"auto", "loo", None}
         Correction of the log odds by two numbers fitted to leave-one-out predictions of the training rows: as far as
         the data justify it, in full, or not at all.
+    theta : {"optimum", "integrate"}
+        Hyperparameters of the predictions: the best ones, or a fixed set of them about the optimum with importance
+        weights (see ``integration_``), for several times the cost of a fit.
     optimizer : {"bfgs", None}
         BFGS ascent of the evidence from several starts, or None to keep the hyperparameters of ``kernel``.
     n_starts : int
-        Number of starts; the first six are deterministic, further ones are drawn with ``random_state``.
+        Number of starts; the first six are deterministic, further ones are drawn with ``random_state``. A kernel that
+        is chosen begins from two at most.
     hyperprior : Hyperprior, optional
-        Density of the logarithms of the hyperparameters (:mod:`bayesvm.hyper`); flat if None.
+        Density of the logarithms of the hyperparameters (:mod:`bayesvm.hyper`). None: flat for one kernel, and the weak
+        one of :mod:`bayesvm.hyper.default_prior` where kernels are compared.
     standardize : bool
         Whether features are brought to zero mean and unit variance inside.
     class_weight : dict, "balanced" or None
@@ -78,7 +86,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     models_ : tuple of FittedModel
         The fitted models, one per set of hyperparameters.
     log_evidence_ : float
-        Log evidence at the optimum, summed over the outputs.
+        Log evidence at the optimum, summed over the outputs; of the chosen kernel, by the method that decided.
     log_model_evidence_, log_model_evidence_error_ : float
         Log evidence with the hyperparameters integrated out, by which models of different size can be compared, and an
         estimated bound of its error; computed when first asked for (see the property).
@@ -95,10 +103,13 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     loo_log_likelihood_ : float
         Sum over the training rows (with their weights) of the logarithm of the given class's leave-one-out probability.
     calibration_ : tuple of Calibration
-        Per output: ``scale`` and ``shift`` of the log odds, ``gain`` in nats, and the ``weight`` with which it was
-        applied.
+        Per output: ``scale`` and ``shift`` of the log odds (those of the heaviest member of an average), and the
+        ``gain`` in leave-one-out log likelihood, in nats.
     candidates_ : tuple of Candidate
-        With ``kernel="auto"``: the kernels tried, with their log evidences and which was kept.
+        With ``kernel="auto"``: the kernels tried, with their log evidences, model evidences, weights and seconds.
+    integration_ : tuple of Integration
+        With ``theta="integrate"``, per kept kernel: the number of points, their effective number, and by how much their
+        predictions differ.
     classes_, n_features_in_, feature_names_in_ : arrays
         As in scikit-learn.
     converged_, n_iter_, history_, theta_names_ : bool, int, records, names
@@ -106,6 +117,14 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
 
     Notes
     -----
+    *The choice.* Kernel, hyperparameters, evidence and support vectors that are reported are those of the candidate
+    with the largest weight; ``models_[k].members`` and ``.weights`` say what is averaged. With ``calibrate="auto"``
+    every kept candidate is finished by leave-one-out predictions: the variance of its kernel and the common level of
+    its length scales are weighted by how well they predict (:mod:`bayesvm.models.places`). The evidence that decides is
+    that of expectation propagation; with ``posterior="laplace"`` it is Laplace's.
+
+    *The paper's machine* is ``BayesianSVC(kernel=None, posterior="laplace", calibrate=None)``.
+
     *Several classes* are treated one against the rest. Their probabilities :math:`p_k` are coupled by
     conditioning independent answers on exactly one being "yes": :math:`P_k \propto p_k / (1 - p_k)`.
 

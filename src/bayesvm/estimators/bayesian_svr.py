@@ -50,14 +50,17 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
 
     Parameters
     ----------
-    kernel : Kernel, scikit-learn Gaussian process kernel, "auto" or None
-        Covariance of the latent function. None: ``Gaussian() + Constant()``. "auto": that, then with a linear part,
-        then with one length scale per feature; the one with the highest evidence is kept (see ``candidates_``). The
-        parameters of a given kernel are the first start; with ``standardize=True`` its variances are relative to that
-        of the targets.
+    kernel : "auto", Kernel, scikit-learn Gaussian process kernel, str or None
+        Covariance of the latent function. "auto": it is chosen by an evidence in which the hyperparameters are
+        integrated out, among one length scale and one per feature, smooth and rougher functions, with and without a
+        linear part, and one common scale of the inputs; where several are close, predictions are averaged (see
+        ``candidates_``). None: ``Gaussian() + Constant()``, the thesis'. The parameters of a given kernel are the first
+        start; with ``standardize=True`` its variances are relative to that of the targets.
     ard : bool
-        One length scale per feature (automatic relevance determination) in every part of the kernel that can have it.
+        One length scale per feature (automatic relevance determination) in every part of the given kernel that can
+        have it, or of the thesis' kernel: no kernel is chosen then.
     likelihood : str or likelihood
+        "auto": chosen by the same evidence among Gaussian, Laplace, Huber and soft insensitive noise.
         "soft-insensitive" (the thesis'), "smooth-insensitive" (the same shape with a continuous second derivative),
         "huber" or "gaussian-noise" (neither is sparse), or an object of :mod:`bayesvm.likelihoods`, whose parameters
         are in the user's units and are the first start. "laplace" and "epsilon-insensitive" need ``inference="ep"``:
@@ -76,17 +79,21 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         name that have one. "auto": 0.3 below 2000 training rows, 0.1 up to 4000, 0.05 above (Thesis section 4.3.3); a
         small beta means fewer rows with curvature and a faster fit.
     fix_variance : bool
-        Whether the default kernel's variance :math:`\kappa_0` is fixed at the variance of the targets, as in the
+        Whether the variance of the kernel of ``kernel=None``, :math:`\kappa_0`, is fixed at the variance of the targets, as in the
         thesis, or learnt. A given kernel is taken as it is.
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all; a likelihood
         object is then read in units of standardised targets.
+    theta : {"optimum", "integrate"}
+        Hyperparameters of the predictions: the best ones, or a fixed set of them about the optimum with importance
+        weights (see ``integration_``), for several times the cost of a fit.
     optimizer : {"bfgs", None}
         BFGS ascent of the evidence from several starts, or None to keep the given hyperparameters.
     n_starts : int
         Number of starts; the first six are deterministic, further ones are drawn with ``random_state``.
     hyperprior : Hyperprior, optional
-        Density of the logarithms of the hyperparameters (on standardised data); flat if None.
+        Density of the logarithms of the hyperparameters (on standardised data). None: flat for one model, and the weak
+        one of :mod:`bayesvm.hyper.default_prior` where models are compared.
     standardize : bool
         Whether features and targets are brought to zero mean and unit variance inside.
     n_jobs : int, optional
@@ -131,7 +138,10 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     relevances_ : array of shape (n_outputs, d) or None
         The same, per output.
     candidates_ : tuple of Candidate
-        With ``kernel="auto"``: the kernels tried, with their log evidences and which was kept.
+        Where kernel or noise were chosen: what was tried, with log evidences, model evidences, weights and seconds.
+    integration_ : tuple of Integration
+        With ``theta="integrate"``, per kept candidate: the number of points, their effective number, and by how much
+        their predictions differ.
     n_features_in_, feature_names_in_ : int, array
         As in scikit-learn.
     converged_, n_iter_, history_, theta_names_ : bool, int, records, names
@@ -139,7 +149,11 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
 
     Notes
     -----
-    The mode is found by semismooth Newton steps on three groups of rows: inside the flat zone (no support vectors), in
+    *The choice.* Kernel, noise, hyperparameters, evidence and support vectors that are reported are those of the
+    candidate with the largest weight. Gaussian noise is treated exactly, any other that is chosen by expectation
+    propagation, so that few rows or none drop out of the solution.
+
+    *The thesis' machine* is ``BayesianSVR(kernel=None, likelihood="soft-insensitive")``. Its mode is found by semismooth Newton steps on three groups of rows: inside the flat zone (no support vectors), in
     the transition zones (off-bound, the only ones with curvature, which alone enter the factorisation and the
     variance), and in the tails (on-bound, :math:`|\alpha_i| = C`, which enter the mean only).
 

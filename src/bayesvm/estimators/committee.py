@@ -16,6 +16,7 @@ from bayesvm.estimators._attributes import twin
 from bayesvm.estimators._classifier import BayesianClassifier
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.models import GaussianProcessModel
+from bayesvm.models.average import AveragedModel
 from bayesvm.typing import Matrix, Vector
 
 
@@ -193,11 +194,12 @@ class Committee(MetaEstimatorMixin, BaseEstimator):
 
 
 def _models(fitted: Any) -> tuple[GaussianProcessModel, ...]:
-    """Return the models of a fitted estimator, if they can be moved to other hyperparameters."""
-    for model in fitted.models_:
+    """Return the models of a fitted estimator, of averages the chosen ones, if they can be moved to another theta."""
+    models = tuple(model.chosen if isinstance(model, AveragedModel) else model for model in fitted.models_)
+    for model in models:
         if not isinstance(model, GaussianProcessModel):
             raise TypeError(f"Committee: expected models with a Gaussian posterior, found {type(model).__name__}")
-    return fitted.models_
+    return models
 
 
 def _optima(model: GaussianProcessModel, separation: float) -> list[Vector]:

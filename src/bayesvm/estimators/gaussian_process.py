@@ -32,10 +32,11 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
 
     Parameters
     ----------
-    kernel : Kernel, scikit-learn Gaussian process kernel, "auto" or None
-        Covariance of the latent function; None: ``Gaussian() + Constant()``.
+    kernel : "auto", Kernel, scikit-learn Gaussian process kernel, str or None
+        Covariance of the latent function, chosen by default as in :class:`~bayesvm.BayesianSVC`; None:
+        ``Gaussian() + Constant()``.
     ard : bool
-        One length scale per feature in every part of the kernel that can have it.
+        One length scale per feature in every part of the given kernel that can have it; nothing is chosen then.
     likelihood : str or likelihood
         "logistic", "probit", or any other normalised likelihood of labels.
     inference : {"laplace", "ep", "variational"} or Inference
@@ -46,7 +47,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         end.
     calibrate : {None, "auto", "loo"}
         Correction of the log odds on leave-one-out predictions; see :class:`~bayesvm.BayesianSVC`.
-    optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
+    theta, optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
     max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
 
@@ -122,10 +123,11 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
 
     Parameters
     ----------
-    kernel : Kernel, scikit-learn Gaussian process kernel, "auto" or None
-        Covariance of the latent function; None: ``Gaussian() + Constant()``.
+    kernel : "auto", Kernel, scikit-learn Gaussian process kernel, str or None
+        Covariance of the latent function, chosen by default as in :class:`~bayesvm.BayesianSVR`; None:
+        ``Gaussian() + Constant()``.
     ard : bool
-        One length scale per feature in every part of the kernel that can have it.
+        One length scale per feature in every part of the given kernel that can have it; nothing is chosen then.
     likelihood : str or likelihood
         "gaussian-noise", or noise with heavier tails: "laplace" (needs ``inference="ep"`` or "variational"), "huber",
         "soft-insensitive", "smooth-insensitive", or an object of :mod:`bayesvm.likelihoods` with parameters in the
@@ -137,7 +139,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         Correction of the predictive scale on leave-one-out predictions; see :class:`~bayesvm.BayesianSVR`.
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all.
-    optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, evidence_tol, max_evaluations, verbose
+    theta, optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, evidence_tol, max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVR`.
 
     Attributes

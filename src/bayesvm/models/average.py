@@ -192,7 +192,7 @@ class AveragedTargets(AveragedModel):
         return mean, np.tensordot(self.weights, variances + (means - mean) ** 2, axes=1)
 
     def sample(self, X: Inputs, n_draws: int, rng: np.random.Generator, *, noise: bool = False) -> Matrix:
-        """Return joint draws of the latent functions (of targets with ``noise``), each from a member drawn by weight."""
+        """Return joint draws of latent functions (of targets with ``noise``), each from a member drawn by weight."""
         parts = []
         for member, count in zip(self.members, rng.multinomial(n_draws, self.weights), strict=True):
             if count:

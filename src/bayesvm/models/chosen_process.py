@@ -102,12 +102,12 @@ class ChosenProcess(GaussianProcess):
         weights = np.exp(scores - np.max(scores))
         weights[weights < SHARE] = 0.0
         weights /= weights.sum()
-        chosen = models[int(np.argmax(scores))].refined(self.posterior)
+        chosen = self._ready(models[int(np.argmax(scores))], data)
         parts: list[tuple[float, Predictor]] = []
         integrations: list[Integration] = []
         for weight, model in zip(weights, models, strict=True):
             if weight > 0.0:
-                ready = chosen if model.theta is chosen.theta else model.refined(self.posterior)
+                ready = chosen if model.theta is chosen.theta else self._ready(model, data)
                 members, how = self._members(ready, data)
                 parts += [(float(weight) * share, member) for share, member in members]
                 integrations += how
@@ -119,6 +119,10 @@ class ChosenProcess(GaussianProcess):
             chosen = dataclasses.replace(chosen, attributes={**chosen.attributes, "integration": tuple(integrations)})
         return average(chosen, tuple(member for _, member in parts), shares, rows)
 
+    def _ready(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
+        """Return a candidate with the posterior that predicts, marginals and calibration."""
+        return model.refined(self.posterior).calibrated(self.calibrate, data.counts, tuned=True)
+
     def _members(
         self, model: GaussianProcessModel, data: TrainingData
     ) -> tuple[list[tuple[float, Predictor]], list[Integration]]:
@@ -128,7 +132,7 @@ class ChosenProcess(GaussianProcess):
             return members, [how]
         if self.calibrate == "auto" and isinstance(self.likelihood, Classification):
             return finished(model, data), []
-        return [(1.0, model.calibrated(self.calibrate, data.counts, tuned=True).predictor())], []
+        return [(1.0, model.predictor())], []
 
 
 def _rows(trials: Sequence[Trial], weights: dict[int, float]) -> tuple[Candidate, ...]:

@@ -152,7 +152,7 @@ def finished(model: GaussianProcessModel, data: TrainingData) -> list[tuple[floa
         On which it was fitted.
     """
     if data.n_rows <= MANY:
-        looked, places = _searched(model, model.predictor(), data.y, data.counts, 1.0)
+        looked, places = _searched(model, _uncorrected(model), data.y, data.counts, 1.0)
         return [
             (p.weight, dataclasses.replace(looked[p.variance, p.lengthscale], calibrations=p.calibrations))
             for p in places
@@ -161,7 +161,7 @@ def finished(model: GaussianProcessModel, data: TrainingData) -> list[tuple[floa
     part = dataclasses.replace(model, objective=model.objective.part(rows))
     count = float(data.counts.sum() / data.counts[rows].sum())
     _, places = _searched(part, part.moved(model.theta), data.y[rows], data.counts[rows], count)
-    origin = model.predictor()
+    origin = _uncorrected(model)
     references = np.average(np.abs(origin.loo_log_odds()), axis=0, weights=data.counts)
     share = model.determined / data.n_outputs
     members = []
@@ -190,6 +190,11 @@ def _searched(
         return here.loo_log_odds()
 
     return looked, weighted_places(log_odds, y, weights, determined=model.determined, count=count)
+
+
+def _uncorrected(model: GaussianProcessModel) -> Predictor:
+    """Return the predictor of a model without its calibration."""
+    return dataclasses.replace(model.predictor(), calibrations=())
 
 
 def _at(model: GaussianProcessModel, variance: float, lengthscale: float) -> Predictor | None:

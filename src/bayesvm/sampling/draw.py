@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesvm.estimators._arguments import generator
 from bayesvm.estimators.committee import Committee
 from bayesvm.exceptions import ConvergenceWarning
-from bayesvm.hyper import EvidenceObjective, Flat, Hyperprior, thesis_prior
+from bayesvm.hyper import EvidenceObjective, Flat, Hyperprior, has_jumps, thesis_prior
 from bayesvm.sampling.diagnostics import Diagnostics, diagnose
 from bayesvm.sampling.ensemble import ensemble
 from bayesvm.sampling.nuts import Chains, nuts
@@ -123,7 +123,7 @@ def sample_theta(
     if method not in ("auto", "nuts", "ensemble"):
         raise ValueError(f"method: expected 'auto', 'nuts' or 'ensemble', found {method!r}")
     models = _models_of(estimator)
-    jumps = any(m.objective.likelihood.smoothed is not m.objective.likelihood for m in models)
+    jumps = any(has_jumps(model.objective) for model in models)
     chosen = ("ensemble" if jumps else "nuts") if method == "auto" else method
     arviz = required("arviz")
     rng, began = generator(random_state), time.perf_counter()
