@@ -22,6 +22,7 @@ from bayesvm.cli.options import (
     Delimiter,
     Drop,
     Encoding,
+    Fast,
     Features,
     Force,
     Format,
@@ -74,6 +75,7 @@ def fit(
     method: Annotated[str, typer.Option("--method", help=f"One of {NAMES}.")] = "auto",
     kernel: Kernel = None,
     ard: Ard = False,
+    fast: Fast = False,
     starts: Starts = None,
     jobs: Jobs = None,
     weights: Weights = None,
@@ -118,7 +120,7 @@ def fit(
             reading=ReadOptions(format, header, encoding, delimiter, sheet),
             columns=ColumnOptions(features or (), drop or (), categories or (), decimal, day_first),
         )
-        options = FitOptions(method, kernel, ard, starts, jobs, seed)
+        options = FitOptions(method, kernel, ard, starts, jobs, seed, fast)
         raise typer.Exit(int(run_fit(training, options, model, report, say, force=force)))
 
 

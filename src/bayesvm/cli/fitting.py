@@ -81,6 +81,7 @@ class FitOptions:
     starts: int | None = None
     jobs: int | None = None
     seed: int = 0
+    fast: bool = False
 
 
 def training_data(
@@ -120,7 +121,9 @@ def machine_of(options: FitOptions, task: str, *, progress: bool = False) -> tup
     method = method_of(options.method, task)
     given = _arguments(options, progress)
     cls: Any = method.find()
-    known = set() if cls is None else set(cls().get_params())
+    known = {} if cls is None else cls().get_params()
+    if options.fast:
+        given = {**_one_candidate(known), **given}
     optional = {key for key in ("random_state", "verbose") if key not in known}
     return method, method.create(**{key: value for key, value in given.items() if key not in optional})
 
@@ -139,6 +142,12 @@ def _arguments(options: FitOptions, progress: bool) -> dict[str, Any]:
     if progress and importlib.util.find_spec("tqdm") is not None:
         given["verbose"] = 1
     return given
+
+
+def _one_candidate(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with which a machine chooses neither kernel nor noise."""
+    plain = {"kernel": None, "likelihood": "soft-insensitive"}
+    return {name: value for name, value in plain.items() if parameters.get(name) == "auto"}
 
 
 def fit_pipeline(training: Training, machine: Any) -> Pipeline:

@@ -14,7 +14,11 @@ NAMES = ", ".join(["auto", *(method.name for method in METHODS)])
 Data = Annotated[str, typer.Argument(help="File with the data; - is standard input.", show_default=False)]
 Model = Annotated[str, typer.Argument(help="Model file of 'bayesvm fit'; - is standard input.", show_default=False)]
 Target = Annotated[str, typer.Option("--target", help="Column to learn: name, or number from 1.", show_default=False)]
-Kernel = Annotated[str | None, typer.Option("--kernel", help='Such as "gaussian(ard) * linear + constant", or auto.')]
+Kernel = Annotated[
+    str | None,
+    typer.Option("--kernel", help='Such as "gaussian(ard) * linear + constant", or auto (the default): it is chosen.'),
+]
+Fast = Annotated[bool, typer.Option("--fast", help="Fit one kernel with one length scale, without a choice.")]
 Ard = Annotated[bool, typer.Option("--ard", help="One length scale per feature.")]
 Starts = Annotated[int | None, typer.Option("--starts", min=1, help="Starts of the search.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Starts at the same time; -1: one per processor.")]

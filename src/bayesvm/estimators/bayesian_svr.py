@@ -79,8 +79,8 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         name that have one. "auto": 0.3 below 2000 training rows, 0.1 up to 4000, 0.05 above (Thesis section 4.3.3); a
         small beta means fewer rows with curvature and a faster fit.
     fix_variance : bool
-        Whether the variance of the kernel of ``kernel=None``, :math:`\kappa_0`, is fixed at the variance of the targets, as in the
-        thesis, or learnt. A given kernel is taken as it is.
+        Whether the variance of the kernel of ``kernel=None``, :math:`\kappa_0`, is fixed at the variance of the
+        targets, as in the thesis, or learnt. A given kernel is taken as it is.
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all; a likelihood
         object is then read in units of standardised targets.
@@ -153,9 +153,10 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     candidate with the largest weight. Gaussian noise is treated exactly, any other that is chosen by expectation
     propagation, so that few rows or none drop out of the solution.
 
-    *The thesis' machine* is ``BayesianSVR(kernel=None, likelihood="soft-insensitive")``. Its mode is found by semismooth Newton steps on three groups of rows: inside the flat zone (no support vectors), in
-    the transition zones (off-bound, the only ones with curvature, which alone enter the factorisation and the
-    variance), and in the tails (on-bound, :math:`|\alpha_i| = C`, which enter the mean only).
+    *The thesis' machine* is ``BayesianSVR(kernel=None, likelihood="soft-insensitive")``. Its mode is found by
+    semismooth Newton steps on three groups of rows: inside the flat zone (no support vectors), in the transition zones
+    (off-bound, the only ones with curvature, which alone enter the factorisation and the variance), and in the tails
+    (on-bound, :math:`|\alpha_i| = C`, which enter the mean only).
 
     The evidence jumps along the hyperparameters, because rows enter and leave the transition zones; it is maximised
     through smooth surrogates (see :mod:`bayesvm.hyper.surrogate`).
