@@ -48,14 +48,14 @@ TASKS = {
     "evaluation, trigonometric, n = 250": evaluation(250, lib.Trigonometric()),
     "evaluation, trigonometric, n = 1000": evaluation(1000, lib.Trigonometric()),
     "evaluation, 20 length scales, n = 250": evaluation(250, lib.Logistic(), ard=True),
-    **{f"BayesianSVC, n = {n}": fit(BayesianSVC(), *R[n]) for n in R},
+    **{f"BayesianSVC, n = {n}": fit(BayesianSVC(Gaussian() + Constant()), *R[n]) for n in R},
     "BayesianSVC, ard, n = 200": fit(BayesianSVC(ard=True), *R[200]),
-    "GPClassifier, n = 200": fit(GPClassifier(), *R[200]),
-    "BayesianSVR, n = 200": fit(BayesianSVR(), *S),
-    "GPRegressor, n = 200": fit(GPRegressor(), *S),
+    "GPClassifier, n = 200": fit(GPClassifier(Gaussian() + Constant()), *R[200]),
+    "BayesianSVR, n = 200": fit(BayesianSVR(Gaussian() + Constant(), likelihood="soft-insensitive"), *S),
+    "GPRegressor, n = 200": fit(GPRegressor(Gaussian() + Constant()), *S),
     "BayesianLSSVC, n = 200": fit(BayesianLSSVC(), *R[200]),
     "predict_proba, 20000 rows": (lambda m, X: lambda: m.predict_proba(X))(
-        BayesianSVC(n_starts=1).fit(*R[400]), make_ringnorm(20000, random_state=2)[0]),
+        BayesianSVC(Gaussian() + Constant(), n_starts=1).fit(*R[400]), make_ringnorm(20000, random_state=2)[0]),
 }
 for task in TASKS.values():
     task()

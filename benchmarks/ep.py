@@ -58,10 +58,10 @@ def _peer_svc() -> Any:
 
 MODELS: dict[str, Callable[[], Any]] = {
     "default": BayesianSVC,
-    "uncalibrated": lambda: BayesianSVC(calibrate=None),
-    "laplace": lambda: BayesianSVC(posterior="laplace", calibrate=None),
+    "uncalibrated": lambda: BayesianSVC(None, calibrate=None),
+    "laplace": lambda: BayesianSVC(None, posterior="laplace", calibrate=None),
     "GPClassifier": GPClassifier,
-    "probit EP": lambda: GPClassifier(likelihood="probit", inference="ep", calibrate="auto"),
+    "probit EP": lambda: GPClassifier(None, likelihood="probit", inference="ep", calibrate="auto"),
 }
 PEERS: dict[str, Callable[[], Any]] = {"sklearn GPC": _peer_gpc, "SVC + Platt": _peer_svc}
 
@@ -92,8 +92,8 @@ def fit() -> str:
         X, y = ringnorm(n, np.random.default_rng(0))
         full, paper = interleaved(
             [
-                lambda X=X, y=y: BayesianSVC().fit(X, y),
-                lambda X=X, y=y: BayesianSVC(posterior="laplace", calibrate=None).fit(X, y),
+                lambda X=X, y=y: BayesianSVC(None).fit(X, y),
+                lambda X=X, y=y: BayesianSVC(None, posterior="laplace", calibrate=None).fit(X, y),
             ],
             repeats,
         )
@@ -107,7 +107,9 @@ def evaluation() -> str:
     for n in (400, 1000):
         X, y = ringnorm(n, np.random.default_rng(0))
         for likelihood in ("trigonometric", "raised-cosine", "logistic", "probit"):
-            machine = BayesianSVC(likelihood=likelihood, posterior="laplace", calibrate=None, n_starts=1).fit(X, y)
+            machine = BayesianSVC(None, likelihood=likelihood, posterior="laplace", calibrate=None, n_starts=1).fit(
+                X, y
+            )
             laplace = machine.models_[0].objective
             ep = dataclasses.replace(laplace, inference=EP())
             theta = machine.models_[0].theta
@@ -130,23 +132,23 @@ def speed() -> str:
     scale = np.full(d, np.sqrt(d))
     pairs = {
         "GPC isotropic n=1000 (6x)": (
-            lambda: GPClassifier(n_starts=1).fit(X, y),
+            lambda: GPClassifier(None, n_starts=1).fit(X, y),
             lambda: GaussianProcessClassifier(ConstantKernel(10.0) * RBF(np.sqrt(d))).fit(X, y),
             3,
         ),
         "GPC ARD d=20 n=1000 (20x)": (
-            lambda: GPClassifier(ard=True, n_starts=1).fit(X, y),
+            lambda: GPClassifier(None, ard=True, n_starts=1).fit(X, y),
             lambda: GaussianProcessClassifier(ConstantKernel(10.0) * RBF(scale)).fit(X, y),
             1,
         ),
         "GPR n=2000 (5x)": (
-            lambda: GPRegressor(n_starts=1).fit(Z, t),
+            lambda: GPRegressor(None, n_starts=1).fit(Z, t),
             lambda: GaussianProcessRegressor(ConstantKernel(1.0) * RBF(2.0) + WhiteKernel(0.1)).fit(Z, t - t.mean()),
             3,
         ),
     }
     rows = []
-    GPClassifier(n_starts=1).fit(X[:100], y[:100])  # what is imported on first use
+    GPClassifier(None, n_starts=1).fit(X[:100], y[:100])  # what is imported on first use
     for name, (ours, theirs, repeats) in pairs.items():
         seconds = interleaved([ours, theirs], repeats)
         rows.append([name, *seconds, seconds[1] / seconds[0]])

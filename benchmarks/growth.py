@@ -28,7 +28,7 @@ from benchmarks.record import Row, exponent, write
 SIZES = (100, 200, 400, 800, 1600, 3200, 8000)
 MACHINES: dict[str, Callable[[], Any]] = {
     "BayesianSVC()": BayesianSVC,
-    "BayesianSVC(n_starts=1)": lambda: BayesianSVC(n_starts=1),
+    "BayesianSVC(None, n_starts=1)": lambda: BayesianSVC(None, n_starts=1),
     "BayesianLSSVC()": BayesianLSSVC,
     "BayesianSVR()": BayesianSVR,
     "SVC, grid": lambda: grid_svc(20, 5),

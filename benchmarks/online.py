@@ -23,7 +23,7 @@ def batch() -> None:
     """Sequential updates without a budget against the batch machine with the same hyperparameters."""
     X, y, _ = make_sinc(300, noise=0.2, random_state=0)
     online = OnlineGPRegressor(budget=None, novelty=0.0, n_tune=300).fit(X, y)
-    whole = GPRegressor(n_starts=2).fit(X, y)
+    whole = GPRegressor(None, n_starts=2).fit(X, y)
     pairs = zip(online.predict(X, return_std=True), whole.predict(X, return_std=True))
     print("largest difference to the batch (mean, std):", *(f"{np.max(np.abs(a - b)):.1e}" for a, b in pairs))
 
@@ -63,7 +63,7 @@ def active(runs: int = 10) -> None:
     Expectation propagation: few labels can often be separated, and Laplace's variances are then too small to choose by.
     """
     data = load("ida_banana")
-    machine = GPClassifier(likelihood="probit", inference="ep", n_starts=2)
+    machine = GPClassifier(None, likelihood="probit", inference="ep", n_starts=2)
     sizes = (20, 40, 60, 80, 100, 150, 200)
     curves = {"chosen": np.full((runs, len(sizes)), np.nan), "random": np.full((runs, len(sizes)), np.nan)}
     for run in range(runs):

@@ -32,8 +32,9 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from bayesvm import BayesianSVC, BayesianSVR, GPRegressor
+from bayesvm.comparison.sigmoid_svc import SigmoidSVC
 from bayesvm.datasets import MissingDataError, load_ida, load_npz, make_sinc
-from bayesvm.experiments.baselines import grid_svc, grid_svr, platt_svc
+from bayesvm.experiments.baselines import grid_svc, grid_svr
 from bayesvm.experiments.measures import calibration_error
 from benchmarks._common import DATA, table
 from benchmarks.record import ONE_START, OURS, Row, write
@@ -87,8 +88,8 @@ def _sklearn_gpc(d: int) -> Any:
 #: Name: (module that must be there, maker given the number of inputs).
 CLASSIFIERS: dict[str, tuple[str, Callable[[int], Any]]] = {
     OURS: ("bayesvm", lambda d: BayesianSVC()),
-    ONE_START: ("bayesvm", lambda d: BayesianSVC(n_starts=1)),
-    "SVC, grid, Platt": ("sklearn", lambda d: platt_svc(d)),
+    ONE_START: ("bayesvm", lambda d: BayesianSVC(None, n_starts=1)),
+    "SVC, grid, sigmoid": ("sklearn", lambda d: SigmoidSVC()),
     "SVC, grid, isotonic": (
         "sklearn",
         lambda d: CalibratedClassifierCV(grid_svc(d, 5), method="isotonic", ensemble=False),
@@ -120,6 +121,7 @@ def vectors(machine: Any) -> float:
         found = getattr(inner, step, None)
         inner = inner if found is None else found[0] if isinstance(found, list) else found
     inner = inner[-1] if hasattr(inner, "named_steps") else inner
+    inner = getattr(inner, "svc_", inner)
     for name in ("support_", "relevance_"):
         if hasattr(inner, name):
             return float(np.size(getattr(inner, name)))

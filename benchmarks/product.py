@@ -48,7 +48,7 @@ def row(n: int, rng: np.random.Generator) -> str:
     y = np.where(X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.4 * rng.normal(size=n) > 0.0, "a", "b")
     new = rng.normal(size=(1000, 8))
     began = time.process_time()
-    model = BayesianSVC(n_starts=1).fit(X, y)
+    model = BayesianSVC(None, n_starts=1).fit(X, y)
     fit = time.process_time() - began
     file = io.BytesIO()
     save(model, file)

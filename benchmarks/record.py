@@ -20,7 +20,7 @@ Row = dict[str, Any]
 OURS = "BayesianSVC()"
 #: The same estimator from one start, as scikit-learn's and GPy's Gaussian processes search: no peer, but what they are
 #: to be compared with.
-ONE_START = "BayesianSVC(n_starts=1)"
+ONE_START = "BayesianSVC(None, n_starts=1)"
 
 
 def machine() -> dict[str, Any]:

@@ -33,7 +33,7 @@ def sinc(n: int = 200) -> None:
     """Gaussian noise of 0.2, exact inference."""
     X, y, _ = make_sinc(n, noise=0.2, random_state=0)
     T, t, _ = make_sinc(3000, noise=0.2, random_state=1)
-    machine = GPRegressor().fit(X, y)
+    machine = GPRegressor(None).fit(X, y)
     samples = sample_theta(machine, draws=500, tune=300, random_state=0)
     committee = samples.committee(100)
     densities = [-_gaussian_nll(t, *m.predict(T, return_std=True)) for m in committee._members]
@@ -46,7 +46,7 @@ def banana() -> None:
     """The first partition, logistic likelihood, Laplace's evidence."""
     data = load("ida_banana")
     train, test = data["train"][0], data["test"][0]
-    machine = GPClassifier().fit(data["X"][train], data["y"][train])
+    machine = GPClassifier(None).fit(data["X"][train], data["y"][train])
     samples = sample_theta(machine, draws=400, tune=300, random_state=0)
     committee = samples.committee(100)
     codes = np.searchsorted(machine.classes_, data["y"][test])

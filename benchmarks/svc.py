@@ -38,7 +38,7 @@ def ida(partitions: int, likelihoods: list[str]) -> None:
             for k in chosen[:partitions]:
                 train, test = data["train"][k], data["test"][k]
                 began = time.perf_counter()
-                machine = BayesianSVC(likelihood=likelihood).fit(data["X"][train], data["y"][train])
+                machine = BayesianSVC(None, likelihood=likelihood).fit(data["X"][train], data["y"][train])
                 seconds.append(time.perf_counter() - began)
                 proba = machine.predict_proba(data["X"][test])
                 errors.append(100.0 * np.mean(machine.classes_[proba.argmax(axis=1)] != data["y"][test]))
@@ -78,7 +78,7 @@ def simulated(draws: int = 5) -> None:
         rng = np.random.default_rng(seed)
         X, y, _ = make_simulated_2d(1000, random_state=rng)
         Xt, yt, _ = make_simulated_2d(20002, random_state=rng)
-        machine = BayesianSVC().fit(X, y)
+        machine = BayesianSVC(None).fit(X, y)
         odds = simulated_2d_odds(Xt)
         best_error, best_nll = np.mean(np.sign(odds) != yt), np.sum(np.logaddexp(0.0, -yt * odds))
         error = np.mean(machine.predict(Xt) != yt)
@@ -106,7 +106,7 @@ def ard(seeds: int = 10) -> None:
         rng = np.random.default_rng(seed)
         X, y = irrelevant_inputs(500, rng)
         began = time.perf_counter()
-        machine = BayesianSVC(ard=True).fit(X, y)
+        machine = BayesianSVC(None, ard=True).fit(X, y)
         order = np.argsort(-machine.relevance_)
         first = sorted(int(i) for i in order[:5])
         gap = float(machine.relevance_[order[4]] / machine.relevance_[order[5]])
@@ -120,10 +120,10 @@ def starts(states: int = 10) -> None:
     X, y = ringnorm(400, np.random.default_rng(11))
     values, best = [], -np.inf
     for state in range(states):
-        machine = BayesianSVC(random_state=state, n_starts=8).fit(X, y)
+        machine = BayesianSVC(None, random_state=state, n_starts=8).fit(X, y)
         values.append(machine.log_evidence_)
         best = max(best, *(record.value for record in machine.history_))
-    single = [BayesianSVC(random_state=s).fit(X, y).log_evidence_ for s in range(states)]
+    single = [BayesianSVC(None, random_state=s).fit(X, y).log_evidence_ for s in range(states)]
     print("evidence over random states (8 starts, the last two drawn; 4 starts), limit of the spread 0.5")
     print(
         table(
@@ -152,7 +152,9 @@ def speed(repeats: int = 3) -> None:
         print(table(["row", "BayesianSVC [s]", "peer [s]", "ratio", "limit"], rows[-1:]), flush=True)
     X, y = ringnorm(400, np.random.default_rng(2))
     grid = {"C": np.logspace(-1, 3, 7), "gamma": np.logspace(-3, 0, 7)}
-    seconds = interleaved([lambda: BayesianSVC().fit(X, y), lambda: GridSearchCV(SVC(), grid, cv=5).fit(X, y)], repeats)
+    seconds = interleaved(
+        [lambda: BayesianSVC(None).fit(X, y), lambda: GridSearchCV(SVC(), grid, cv=5).fit(X, y)], repeats
+    )
     rows.append(["n=400, 4 starts vs GridSearchCV(SVC) 7x7, 5 folds", *seconds, seconds[1] / seconds[0], "> 1"])
     print(table(["row", "BayesianSVC [s]", "peer [s]", "ratio", "limit"], rows))
 

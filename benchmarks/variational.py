@@ -175,9 +175,9 @@ def approximations(partitions: int = 3, sets: tuple[str, ...] = ("heart", "thyro
     for name in sets:
         data = load(f"ida_{name}")
         for label, make in (
-            ("Laplace", lambda: GPClassifier()),
+            ("Laplace", lambda: GPClassifier(None)),
             ("variational", lambda: VariationalSVC(likelihood="logistic")),
-            ("EP", lambda: GPClassifier(inference="ep")),
+            ("EP", lambda: GPClassifier(None, inference="ep")),
             ("variational svc", lambda: VariationalSVC()),
         ):
             found = []

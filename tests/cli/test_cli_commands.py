@@ -11,8 +11,6 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.svm import SVC
 
 pytest.importorskip("typer")
 
@@ -20,6 +18,7 @@ from bayesvm.cli.app import app, run
 from bayesvm.cli.console import Reporter
 from bayesvm.cli.demo import demo
 from bayesvm.cli.methods import METHODS
+from bayesvm.comparison.sigmoid_svc import SigmoidSVC
 from bayesvm.persistence import load, read_info
 
 COMMANDS = ("fit", "predict", "report", "compare", "inspect", "demo", "reproduce")
@@ -426,7 +425,7 @@ sys.exit(code)
 
 
 def test_demo(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("bayesvm.cli.demo.cross_validated_svc", lambda: CalibratedClassifierCV(SVC(), ensemble=False))
+    monkeypatch.setattr("bayesvm.cli.demo.SigmoidSVC", lambda: SigmoidSVC((1,), (0.0,)))
     demo(tmp_path / "out", Reporter(), n=60, n_test=200)
     said = capsys.readouterr().out
     assert "SVC, grid and Platt" in said

@@ -8,46 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVR
+
+from bayesvm.comparison.sigmoid_svc import SigmoidSVC
 
 #: Word for all baselines of the task.
 ALL_BASELINES = "baselines"
 #: Grid of the support vector machines.
 GRID = {"C": np.logspace(-1, 3, 5), "gamma": np.logspace(-3, 1, 5)}
 FOLDS = 5
-
-
-class CalibratedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A support vector machine from one grid search, then calibrated by a sigmoid on the folds of the same rows."""
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Search, then calibrate the machine that was found."""
-        search = GridSearchCV(
-            make_pipeline(StandardScaler(), SVC()), {f"svc__{k}": v for k, v in GRID.items()}, cv=FOLDS
-        )
-        best = clone(search.fit(X, y).best_estimator_)
-        self.calibrated_ = CalibratedClassifierCV(best, method="sigmoid", ensemble=False, cv=FOLDS).fit(X, y)
-        self.classes_ = self.calibrated_.classes_
-        return self
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities of the classes."""
-        return self.calibrated_.predict_proba(X)
-
-    def predict(self, X: Any) -> Any:
-        """Return the most probable classes."""
-        return self.calibrated_.predict(X)
 
 
 def _svr(seed: int) -> Any:
@@ -79,7 +57,7 @@ BASELINES = (
     Baseline(
         "logistic", "classification", lambda seed: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     ),
-    Baseline("tuned-svc", "classification", lambda seed: CalibratedSVC()),
+    Baseline("tuned-svc", "classification", lambda seed: SigmoidSVC()),
     Baseline("boosting", "classification", lambda seed: HistGradientBoostingClassifier(random_state=seed)),
     Baseline("mean", "regression", lambda seed: DummyRegressor()),
     Baseline("ridge", "regression", lambda seed: make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13)))),
@@ -93,4 +71,4 @@ def baselines_of(task: str) -> list[Baseline]:
     return [baseline for baseline in BASELINES if baseline.task == task]
 
 
-__all__ = ["ALL_BASELINES", "BASELINES", "Baseline", "CalibratedSVC", "baselines_of"]
+__all__ = ["ALL_BASELINES", "BASELINES", "Baseline", "baselines_of"]

@@ -19,7 +19,7 @@ ORIGINAL, OUTLIER = "original case", "outlier case"
 def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     """Fit one draw; the curves of Figure 2 are kept for the first."""
     X, y, _ = make_simulated_1d(params["n"], outlier=params["outlier"], random_state=seed)
-    machine = BayesianSVC(posterior="laplace", calibrate=None).fit(X, y)
+    machine = BayesianSVC(None, posterior="laplace", calibrate=None).fit(X, y)
     scale = float(np.std(X))
     parameters = thesis_parameters(machine)
     found: Numbers = {
@@ -34,7 +34,7 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     if seed == 0:
         x = np.linspace(-6.0, 6.0, 121)[:, None]
         mean, std = machine.predict_latent(x)
-        gpc = GPClassifier().fit(X, y)
+        gpc = GPClassifier(None).fit(X, y)
         found["curves"] = {
             "x": x[:, 0],
             "mean": mean,

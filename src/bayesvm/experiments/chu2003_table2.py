@@ -23,14 +23,14 @@ PAPER = {
     "SVC, Platt": (2703.5, 0.0507),
     "GPC": (2570.3, 0.0496),
     "BTSVC": (2665.7, 0.0496),
-    "BayesianSVC()": (2665.7, 0.0496),
+    "BayesianSVC(None)": (2665.7, 0.0496),
 }
 MACHINES: dict[str, Callable[[int], Any]] = {
     "Bayes, estimated": lambda size: QuadraticDiscriminantAnalysis(),
     "SVC, Platt": lambda size: platt_svc(2, 5, size),
-    "GPC": lambda size: GPClassifier(),
-    "BTSVC": lambda size: BayesianSVC(posterior="laplace", calibrate=None),
-    "BayesianSVC()": lambda size: BayesianSVC(),
+    "GPC": lambda size: GPClassifier(None),
+    "BTSVC": lambda size: BayesianSVC(None, posterior="laplace", calibrate=None),
+    "BayesianSVC(None)": lambda size: BayesianSVC(None),
 }
 AXIS = np.linspace(-6.0, 6.0, 41)
 

@@ -43,7 +43,7 @@ def learnt(source: Source, name: str, rows: int | None, first: int) -> tuple[tup
     found = []
     for k in range(first):
         X, y, _, _ = data.split(k)
-        machine = BayesianSVC(posterior="laplace", calibrate=None).fit(X[:rows], y[:rows])
+        machine = BayesianSVC(None, posterior="laplace", calibrate=None).fit(X[:rows], y[:rows])
         found.append(tuple(float(thesis_parameters(machine)[key]) for key in KEYS))
     return tuple(found)
 

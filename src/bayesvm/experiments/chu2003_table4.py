@@ -28,9 +28,9 @@ PAPER = {
 }
 #: Machines by the case's method; "paper" keeps to Laplace's method throughout.
 MACHINES = {
-    "default": lambda: BayesianSVC(),
-    "paper": lambda: BayesianSVC(posterior="laplace", calibrate=None),
-    "gpc": lambda: GPClassifier(),
+    "default": lambda: BayesianSVC(None),
+    "paper": lambda: BayesianSVC(None, posterior="laplace", calibrate=None),
+    "gpc": lambda: GPClassifier(None),
 }
 SUFFIX = {"default": "", "paper": " (Laplace)", "gpc": " (GPC)"}
 
@@ -75,7 +75,7 @@ NLL, SECONDS = Column("nll", "NLL", 4), Column("seconds", "s / fit", 2)
 TABLES = (
     Table(
         "btsvc",
-        "BayesianSVC() against the paper's BTSVC",
+        "BayesianSVC(None) against the paper's BTSVC",
         (
             column("error", "error %", 1, "default", 2, "lower"),
             NLL,
@@ -101,7 +101,7 @@ TABLES = (
     ),
     Table(
         "gpc",
-        "GPClassifier() against the paper's GPC",
+        "GPClassifier(None) against the paper's GPC",
         (column("error", "error %", 2, "gpc", 2, "lower"), NLL, SECONDS),
         tuple(f"{name}{SUFFIX['gpc']}" for name in PAPER),
     ),

@@ -44,7 +44,7 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     else:
         X, y, X_test, y_test = source.load(f"ida_{params['data']}").split(seed)
         X, y = X[: params["n"]], y[: params["n"]]
-    machine: Any = BayesianSVC(ard=params["ard"], n_starts=params.get("starts", 4))
+    machine: Any = BayesianSVC(None, ard=params["ard"], n_starts=params.get("starts", 4))
     found = classification(machine, X, y, X_test, y_test)
     if params["ard"] and params["data"] == "generated":
         order = np.argsort(-machine.relevance_)

@@ -75,7 +75,11 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
         guess = np.sign(LinearRegression().fit(X, y).predict(X_test))
         found = {"errors": int(np.sum(guess != y_test))}
     else:
-        rival = GPClassifier(ard=True) if method == "Laplace" else grid_svc(X.shape[1], params["folds"], params["size"])
+        rival = (
+            GPClassifier(None, ard=True)
+            if method == "Laplace"
+            else grid_svc(X.shape[1], params["folds"], params["size"])
+        )
         found = {"errors": int(np.sum(rival.fit(X, y).predict(X_test) != y_test))}
     return {**found, "seconds": time.process_time() - began}
 
