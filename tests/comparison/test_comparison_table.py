@@ -21,9 +21,9 @@ matplotlib.use("Agg")
 def result():
     X, y = make_moons(60, noise=0.2, random_state=0)
     models = {
-        "svc": BayesianSVC(n_starts=1),
-        "gp": GPClassifier(n_starts=1),
-        "weighted": BayesianSVC(n_starts=1, class_weight={0: 2.0, 1: 1.0}),
+        "svc": BayesianSVC(None, n_starts=1),
+        "gp": GPClassifier(None, n_starts=1),
+        "weighted": BayesianSVC(None, n_starts=1, class_weight={0: 2.0, 1: 1.0}),
         "plain": SVC(),
     }
     return compare(models, X, y, test=make_moons(100, noise=0.2, random_state=1))
@@ -53,7 +53,7 @@ def test_hyperparameters_are_integrated_out(result):
 def test_without_a_model_evidence_all_rest_on_the_evidence():
     X, y = make_moons(50, noise=0.2, random_state=0)
     bare = type("Bare", (GPClassifier,), {"log_model_evidence_": np.nan})
-    result = compare({"bare": bare(n_starts=1), "svc": BayesianSVC(n_starts=1)}, X, y)
+    result = compare({"bare": bare(n_starts=1), "svc": BayesianSVC(None, n_starts=1)}, X, y)
     assert result.basis == "log_evidence"
     assert "at the learnt hyperparameters" in str(result)
     gap = result["svc"].log_evidence - result["bare"].log_evidence
@@ -119,7 +119,9 @@ def test_regressors():
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (50, 1))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=50)
-    result = compare([GPRegressor(n_starts=1), GPRegressor(Matern32() + Constant(), n_starts=1)], X, y, test=(X, y))
+    result = compare(
+        [GPRegressor(None, n_starts=1), GPRegressor(Matern32() + Constant(), n_starts=1)], X, y, test=(X, y)
+    )
     assert [row.name for row in sorted(result.rows, key=lambda r: r.name)] == ["GPRegressor (1)", "GPRegressor (2)"]
     assert all(row.error < 0.2 and row.calibration_error < 0.2 for row in result.rows)
 
@@ -136,7 +138,7 @@ def test_warns_when_laplace_is_far_from_expectation_propagation():
     gap = abs(refined.refinements[0].log_evidence - refined.evidence.value)
     assert (gap > 0.01 * n) == any("not to be trusted" in note for note in row.notes)
     assert gap > 0.01 * n
-    exact = compare([GPRegressor(n_starts=1)], X[:, :1], X[:, 1]).rows[0]
+    exact = compare([GPRegressor(None, n_starts=1)], X[:, :1], X[:, 1]).rows[0]
     assert exact.notes == ()
 
 
@@ -145,7 +147,7 @@ def test_calibration_error():
     assert _calibration_error(np.array([1.0, 1.0]), np.array([True, False])) == 0.5
 
 
-@pytest.mark.parametrize(("models", "error"), [([], ValueError), ("svc", TypeError), (BayesianSVC(), TypeError)])
+@pytest.mark.parametrize(("models", "error"), [([], ValueError), ("svc", TypeError), (BayesianSVC(None), TypeError)])
 def test_bad_models(models, error):
     with pytest.raises(error):
         compare(models, np.zeros((4, 1)), [0, 1, 0, 1])

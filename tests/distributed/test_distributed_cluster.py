@@ -178,15 +178,15 @@ def test_plain_estimators_inside_joblibs_dask_backend(client):
 
     y = np.digitize(TARGETS, [-1.0, 1.0])
     for make, target in (
-        (lambda: bayesvm.BayesianSVC(n_starts=3, n_jobs=2, posterior="laplace"), LABELS),
-        (lambda: bayesvm.BayesianSVC(n_starts=1, n_jobs=2, posterior="laplace"), y),
+        (lambda: bayesvm.BayesianSVC(None, n_starts=3, n_jobs=2, posterior="laplace"), LABELS),
+        (lambda: bayesvm.BayesianSVC(None, n_starts=1, n_jobs=2, posterior="laplace"), y),
     ):
         here = make().fit(X, target)
         with client.as_current(), joblib.parallel_config(backend="dask"):
             there = make().fit(X, target)
         assert there.log_evidence_ == pytest.approx(here.log_evidence_, abs=1e-8)
         np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-8)
-    plain = bayesvm.BayesianSVC(n_starts=1, posterior="laplace")
+    plain = bayesvm.BayesianSVC(None, n_starts=1, posterior="laplace")
     expected = cross_val_score(plain, X, LABELS, cv=3, n_jobs=1)
     with client.as_current(), joblib.parallel_config(backend="dask"):
         np.testing.assert_allclose(cross_val_score(plain, X, LABELS, cv=3, n_jobs=2), expected, atol=1e-12)
@@ -202,7 +202,7 @@ def test_joblibs_dask_backend_sends_the_data_once(client, monkeypatch):
     monkeypatch.setattr(Inputs, "__getstate__", lambda self: (sent.append(len(self)), state(self))[1])
     y = np.digitize(TARGETS, [-1.0, 0.0, 1.0])
     with client.as_current(), joblib.parallel_config(backend="dask"):
-        bayesvm.BayesianSVC(n_starts=1, n_jobs=2, posterior="laplace").fit(X, y)
+        bayesvm.BayesianSVC(None, n_starts=1, n_jobs=2, posterior="laplace").fit(X, y)
     assert sent.count(len(X)) == 1  # four models, one copy
 
 

@@ -38,7 +38,7 @@ def svr(**options):
 @pytest.mark.parametrize("options", [{}, {"ard": True}, {"class_weight": "balanced"}], ids=["plain", "ard", "balanced"])
 def test_one_block_is_the_plain_classifier(options):
     ours = DistributedSVC(n_starts=2, **options).fit(X, LABELS)
-    plain = bayesvm.BayesianSVC(n_starts=2, **options).fit(X, LABELS)
+    plain = bayesvm.BayesianSVC(None, n_starts=2, **options).fit(X, LABELS)
     assert ours.n_blocks_ == 1
     assert ours.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-8)
     assert ours.loo_log_likelihood_ == pytest.approx(plain.loo_log_likelihood_, abs=1e-7)
@@ -49,7 +49,7 @@ def test_one_block_is_the_plain_classifier(options):
 def test_one_block_is_the_plain_regressor(weighted):
     weights = np.random.default_rng(1).uniform(0.0, 2.0, len(X)) if weighted else None
     ours = DistributedSVR(n_starts=1).fit(X, TARGETS, weights)
-    plain = bayesvm.BayesianSVR(n_starts=1).fit(X, TARGETS, weights)
+    plain = bayesvm.BayesianSVR(None, likelihood="soft-insensitive", n_starts=1).fit(X, TARGETS, weights)
     assert ours.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-8)
     for a, b in zip(ours.predict(X, return_std=True), plain.predict(X, return_std=True)):
         np.testing.assert_allclose(a, b, atol=1e-8)
@@ -58,12 +58,12 @@ def test_one_block_is_the_plain_regressor(weighted):
 
 def test_one_block_with_several_classes_and_outputs():
     y = np.digitize(TARGETS, [-1.0, 1.0])
-    ours, plain = DistributedSVC(n_starts=1).fit(X, y), bayesvm.BayesianSVC(n_starts=1).fit(X, y)
+    ours, plain = DistributedSVC(n_starts=1).fit(X, y), bayesvm.BayesianSVC(None, n_starts=1).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), plain.predict_proba(X), atol=1e-8)
     Y = np.column_stack([TARGETS, X[:, 2]])
     for share in (True, False):
         options = {"likelihood": "huber", "n_starts": 1, "share_hyperparameters": share}
-        ours, plain = DistributedSVR(**options).fit(X, Y), bayesvm.BayesianSVR(**options).fit(X, Y)
+        ours, plain = DistributedSVR(**options).fit(X, Y), bayesvm.BayesianSVR(None, **options).fit(X, Y)
         np.testing.assert_allclose(ours.predict(X), plain.predict(X), atol=1e-7)
 
 
@@ -93,11 +93,12 @@ def test_the_sum_is_that_of_the_blocks():
 def test_committees_predict(partition, committee):
     Xt, yt, tt = data(300, 1)
     options = {"partition": partition, "committee": committee}
-    plain = bayesvm.BayesianSVC(n_starts=1, posterior="laplace").fit(X, LABELS)
+    plain = bayesvm.BayesianSVC(None, n_starts=1, posterior="laplace").fit(X, LABELS)
     assert svc(**options).fit(X, LABELS).score(Xt, yt) > plain.score(Xt, yt) - 0.05  # blocks of 30 rows against 120
     machine = svr(**options).fit(X, TARGETS)
     assert (
-        machine.score(Xt, tt) > bayesvm.BayesianSVR(n_starts=1, likelihood="huber").fit(X, TARGETS).score(Xt, tt) - 0.1
+        machine.score(Xt, tt)
+        > bayesvm.BayesianSVR(None, n_starts=1, likelihood="huber").fit(X, TARGETS).score(Xt, tt) - 0.1
     )
     low, high = machine.predict_interval(Xt)
     assert 0.85 < np.mean((tt >= low) & (tt <= high)) <= 1.0

@@ -20,7 +20,7 @@ QUICK = {
     "BayesianMLPRegressor": {"hidden": 2, "n_starts": 1, "random_state": 0, "max_cycles": 3},
     "BayesianSVC": {"n_starts": 2},
     "BayesianSVR": {"n_starts": 1},
-    "Committee": {"estimator": bayesvm.BayesianSVC(n_starts=1)},
+    "Committee": {"estimator": bayesvm.BayesianSVC(None, n_starts=1)},
     "ExtendedSVC": {},
     "ExtendedSVR": {},
     "GPClassifier": {"n_starts": 2},

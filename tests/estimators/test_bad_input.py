@@ -16,7 +16,7 @@ y = np.where(X[:, 0] > 0.0, 1, 0)
 
 
 def fit(X=X, y=y, sample_weight=None, **arguments):
-    return BayesianSVC(**arguments).fit(X, y, sample_weight)
+    return BayesianSVC(None, **arguments).fit(X, y, sample_weight)
 
 
 def with_entry(value):
@@ -27,7 +27,7 @@ def with_entry(value):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return BayesianSVC(n_starts=1).fit(X, y)
+    return BayesianSVC(None, n_starts=1).fit(X, y)
 
 
 # -- data -------------------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def test_a_likelihood_that_laplace_cannot_treat():
 
 
 def test_nothing_is_fitted_after_an_error():
-    machine = BayesianSVC(optimizer="adam")
+    machine = BayesianSVC(None, optimizer="adam")
     with pytest.raises(ValueError, match="optimizer"):
         machine.fit(X, y)
     with pytest.raises(NotFittedError, match="not fitted yet"):
@@ -203,7 +203,7 @@ def test_prediction_checks_its_inputs(fitted, method):
     with pytest.raises(ValueError, match="Input X contains NaN"):
         call(with_entry(np.nan))
     with pytest.raises(NotFittedError, match="not fitted yet"):
-        getattr(BayesianSVC(), method)(X)
+        getattr(BayesianSVC(None), method)(X)
 
 
 @pytest.mark.parametrize("shape", [(1,), (4,), (0,), (3, 1)], ids=str)

@@ -68,7 +68,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_hard_data(case, likelihood):
     X, y = case()
-    machine = BayesianSVC(likelihood=likelihood).fit(X, y)
+    machine = BayesianSVC(None, likelihood=likelihood).fit(X, y)
     proba = machine.predict_proba(X)
     assert np.all(np.isfinite(proba))
     assert np.all((proba >= 0.0) & (proba <= 1.0))
@@ -78,12 +78,12 @@ def test_hard_data(case, likelihood):
 
 def test_contradictory_rows_have_probability_one_half():
     X, y = contradictions()
-    proba = BayesianSVC().fit(X, y).predict_proba(X)[:, 1]
+    proba = BayesianSVC(None).fit(X, y).predict_proba(X)[:, 1]
     np.testing.assert_allclose(proba, 0.5, atol=0.02)
 
 
 def test_pure_noise_is_not_fitted():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(100, 5)), rng.integers(2, size=100)
-    proba = BayesianSVC().fit(X, y).predict_proba(rng.normal(size=(500, 5)))[:, 1]
+    proba = BayesianSVC(None).fit(X, y).predict_proba(rng.normal(size=(500, 5)))[:, 1]
     assert np.abs(proba - y.mean()).max() < 0.35

@@ -13,6 +13,9 @@ from bayesvm.models.base import TrainingData
 from bayesvm.models.scaling import TargetScale
 from bayesvm.testing import five_point, relative_error
 
+#: The noise model of the thesis.
+SOFT = "soft-insensitive"
+
 
 @pytest.fixture(scope="module")
 def sinc():
@@ -22,7 +25,7 @@ def sinc():
 @pytest.fixture(scope="module")
 def fitted(sinc):
     X, y, _ = sinc
-    return BayesianSVR(n_starts=1).fit(X, y)
+    return BayesianSVR(None, likelihood=SOFT, n_starts=1).fit(X, y)
 
 
 def test_the_noise_is_found(fitted):
@@ -98,7 +101,7 @@ def test_outlier_score(sinc):
     X, y, _ = sinc
     y = y.copy()
     y[[3, 70]] += [4.0, -4.0]
-    machine = BayesianSVR(n_starts=1).fit(X, y)
+    machine = BayesianSVR(None, likelihood=SOFT, n_starts=1).fit(X, y)
     assert set(np.argsort(-machine.outlier_score_)[:2]) == {3, 70}
     assert np.all(machine.outlier_score_ >= 0.0)
     assert np.median(machine.outlier_score_) == pytest.approx(np.log(2.0), abs=0.3)
@@ -113,8 +116,8 @@ def test_outlier_score(sinc):
 @pytest.mark.parametrize("likelihood", ["soft-insensitive", "gaussian-noise"])
 def test_units_of_the_targets_do_not_matter(sinc, likelihood):
     X, y, _ = sinc
-    plain = BayesianSVR(likelihood=likelihood, n_starts=1).fit(X, y)
-    scaled = BayesianSVR(likelihood=likelihood, n_starts=1).fit(100.0 * X - 5.0, 1e3 * y + 7.0)
+    plain = BayesianSVR(None, likelihood=likelihood, n_starts=1).fit(X, y)
+    scaled = BayesianSVR(None, likelihood=likelihood, n_starts=1).fit(100.0 * X - 5.0, 1e3 * y + 7.0)
     Xt = np.linspace(-9.0, 9.0, 5)[:, None]
     np.testing.assert_allclose(scaled.predict(100.0 * Xt - 5.0), 1e3 * plain.predict(Xt) + 7.0, rtol=1e-6, atol=1e-3)
     assert scaled.noise_std_ == pytest.approx(1e3 * plain.noise_std_, rel=1e-6)
@@ -125,7 +128,7 @@ def test_units_of_the_targets_do_not_matter(sinc, likelihood):
 def test_evidence_is_that_of_the_model_in_the_users_units(sinc):
     """Gaussian noise: the density of the centred targets under N(0, K + s^2 I) in the user's units."""
     X, y, _ = sinc
-    machine = BayesianSVR(likelihood="gaussian-noise", n_starts=1).fit(X, 50.0 * y + 3.0)
+    machine = BayesianSVR(None, likelihood="gaussian-noise", n_starts=1).fit(X, 50.0 * y + 3.0)
     z = 50.0 * y + 3.0 - np.mean(50.0 * y + 3.0)
     C = machine.kernel_.gram(X) + machine.likelihood_.variance * np.eye(len(y))
     _, log_det = np.linalg.slogdet(C)
@@ -139,7 +142,7 @@ def test_evidence_is_that_of_the_model_in_the_users_units(sinc):
 @pytest.mark.parametrize("likelihood", ["smooth-insensitive", "soft-insensitive", "huber"])
 def test_evidence_gradient(sinc, likelihood):
     X, y, _ = sinc
-    machine = BayesianSVR(likelihood=likelihood, fix_variance=False, optimizer=None, n_starts=1).fit(
+    machine = BayesianSVR(None, likelihood=likelihood, fix_variance=False, optimizer=None, n_starts=1).fit(
         X[:60], 7.0 * y[:60]
     )
     theta = machine.history_[0].end + 0.123
@@ -161,7 +164,7 @@ def test_given_hyperparameters_are_kept(sinc):
 def test_fixed_parameters_stay_fixed_in_the_users_units(sinc):
     X, y, _ = sinc
     noise = lib.SoftInsensitive(8.0, 0.2, 0.3).fix("epsilon").bounded(C=(5.0, 7.0))
-    machine = BayesianSVR(likelihood=noise, n_starts=1).fit(X, y)
+    machine = BayesianSVR(None, likelihood=noise, n_starts=1).fit(X, y)
     assert machine.likelihood_.epsilon == pytest.approx(0.2)
     assert 5.0 * (1 - 1e-9) <= machine.likelihood_.C <= 7.0 * (1 + 1e-9)
 
@@ -169,7 +172,7 @@ def test_fixed_parameters_stay_fixed_in_the_users_units(sinc):
 @pytest.mark.parametrize(("fixed", "free"), [(True, 0), (False, 1)])
 def test_variance_of_the_kernel(sinc, fixed, free):
     X, y, _ = sinc
-    machine = BayesianSVR(fix_variance=fixed, n_starts=1).fit(X, 3.0 * y)
+    machine = BayesianSVR(None, likelihood=SOFT, fix_variance=fixed, n_starts=1).fit(X, 3.0 * y)
     assert sum(name == "gaussian.variance" for name in machine.theta_names_) == free
     if fixed:
         prior = machine.kernel_.diag(X[:1]) - machine.kernel_.gram(X[:1], X[:1] + 1e6)[0]
@@ -179,16 +182,16 @@ def test_variance_of_the_kernel(sinc, fixed, free):
 @pytest.mark.parametrize(("n", "beta"), [(1999, 0.3), (2000, 0.1), (4000, 0.1), (4001, 0.05)])
 def test_beta_by_size(n, beta):
     data = TrainingData(Inputs(np.zeros((n, 1))), np.zeros((n, 1)))
-    assert BayesianSVR()._spec(data).likelihood.beta == beta
-    assert BayesianSVR(beta=0.7)._spec(data).likelihood.beta == 0.7
-    assert BayesianSVR(likelihood=lib.SoftInsensitive(beta=0.2))._spec(data).likelihood.beta == 0.2
+    assert BayesianSVR(None, likelihood=SOFT)._spec(data).likelihood.beta == beta
+    assert BayesianSVR(None, likelihood=SOFT, beta=0.7)._spec(data).likelihood.beta == 0.7
+    assert BayesianSVR(None, likelihood=lib.SoftInsensitive(beta=0.2))._spec(data).likelihood.beta == 0.2
 
 
 @pytest.mark.parametrize("likelihood", ["laplace", "epsilon-insensitive", lib.Laplace()])
 def test_losses_with_kinks_are_refused_with_the_reason(sinc, likelihood):
     X, y, _ = sinc
     with pytest.raises(IncompatibleError, match=r"kinks.*use .*'soft-insensitive'"):
-        BayesianSVR(likelihood=likelihood).fit(X, y)
+        BayesianSVR(None, likelihood=likelihood).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +208,7 @@ def test_losses_with_kinks_are_refused_with_the_reason(sinc, likelihood):
 def test_wrong_arguments(sinc, arguments, message):
     X, y, _ = sinc
     with pytest.raises(ValueError, match=message):
-        BayesianSVR(**arguments).fit(X, y)
+        BayesianSVR(None, **arguments).fit(X, y)
 
 
 def test_weights_count_as_repetitions(sinc):
@@ -213,33 +216,33 @@ def test_weights_count_as_repetitions(sinc):
     X, y = X[:60], y[:60]
     weights = np.random.default_rng(0).integers(0, 4, size=60)
     rows = np.repeat(np.arange(60), weights)
-    weighted = BayesianSVR(n_starts=1).fit(X, y, sample_weight=weights)
-    repeated = BayesianSVR(n_starts=1).fit(X[rows], y[rows])
+    weighted = BayesianSVR(None, likelihood=SOFT, n_starts=1).fit(X, y, sample_weight=weights)
+    repeated = BayesianSVR(None, likelihood=SOFT, n_starts=1).fit(X[rows], y[rows])
     assert weighted.log_evidence_ == pytest.approx(repeated.log_evidence_, abs=1e-5)
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-5)
     assert weighted.outlier_score_.shape == y.shape
     assert not np.isin(np.flatnonzero(weights == 0), weighted.support_).any()
     with pytest.raises(ValueError, match="two positive weights"):
-        BayesianSVR().fit(X, y, sample_weight=np.eye(60)[0])
+        BayesianSVR(None, likelihood=SOFT).fit(X, y, sample_weight=np.eye(60)[0])
 
 
 def test_kernel_by_evidence(sinc):
     X, y, _ = sinc
-    machine = BayesianSVR("auto", n_starts=1).fit(X[:80], y[:80])
+    machine = BayesianSVR("auto", n_starts=1, likelihood=SOFT).fit(X[:80], y[:80])
     assert [c.kernel for c in machine.candidates_][:2] == ["gaussian + constant", "gaussian + linear + constant"]
     assert sum(c.kept for c in machine.candidates_) == 1
 
 
 def test_several_outputs():
     X, Y, _ = make_robot_arm(80, random_state=0)
-    machine = BayesianSVR(n_starts=1).fit(X, Y)
+    machine = BayesianSVR(None, likelihood=SOFT, n_starts=1).fit(X, Y)
     mean, std = machine.predict(X[:5], return_std=True)
     low, high = machine.predict_interval(X[:5])
     assert mean.shape == std.shape == low.shape == high.shape == (5, 2)
     assert machine.sample(X[:5], 3, random_state=0).shape == (5, 3, 2)
     assert machine.outlier_score_.shape == Y.shape
     assert len(machine.likelihoods_) == len(machine.kernels_) == 2
-    alone = [BayesianSVR(n_starts=1).fit(X, Y[:, k]) for k in range(2)]
+    alone = [BayesianSVR(None, likelihood=SOFT, n_starts=1).fit(X, Y[:, k]) for k in range(2)]
     np.testing.assert_allclose(mean, np.column_stack([m.predict(X[:5]) for m in alone]))
     assert machine.log_evidence_ == pytest.approx(sum(m.log_evidence_ for m in alone))
 
@@ -258,7 +261,7 @@ def test_rounding_of_the_targets_does_not_decide():
     X, Y, _ = make_robot_arm(80, random_state=0)
     y = Y[:, 1]
     rounded = y * (1.0 + 1e-15 * np.random.default_rng(2).standard_normal(80))
-    first, second = (BayesianSVR(n_starts=1).fit(X, t) for t in (y, rounded))
+    first, second = (BayesianSVR(None, likelihood=SOFT, n_starts=1).fit(X, t) for t in (y, rounded))
     assert second.log_evidence_ == pytest.approx(first.log_evidence_, abs=1e-2)
     np.testing.assert_allclose(second.predict(X), first.predict(X), atol=1e-3)
 
@@ -266,12 +269,12 @@ def test_rounding_of_the_targets_does_not_decide():
 def test_outputs_that_share_hyperparameters():
     X, Y, _ = make_robot_arm(80, random_state=0)
     Y = Y * np.array([1.0, 100.0])
-    machine = BayesianSVR(share_hyperparameters=True, n_starts=1).fit(X, Y)
+    machine = BayesianSVR(None, likelihood=SOFT, share_hyperparameters=True, n_starts=1).fit(X, Y)
     scale = np.std(Y, axis=0)
     first, second = machine.likelihoods_
     assert first.C * scale[0] == pytest.approx(second.C * scale[1])
     assert first.epsilon / scale[0] == pytest.approx(second.epsilon / scale[1])
-    separate = BayesianSVR(n_starts=1).fit(X, Y)
+    separate = BayesianSVR(None, likelihood=SOFT, n_starts=1).fit(X, Y)
     assert machine.log_evidence_ < separate.log_evidence_ + 1.0
     np.testing.assert_allclose(machine.predict(X) / scale, separate.predict(X) / scale, atol=0.1)
 
@@ -279,6 +282,8 @@ def test_outputs_that_share_hyperparameters():
 def test_relevance_selects_features():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 4))
-    machine = BayesianSVR(ard=True, n_starts=2).fit(X, np.sin(X[:, 1]) + 0.1 * rng.normal(size=80))
+    machine = BayesianSVR(None, likelihood=SOFT, ard=True, n_starts=2).fit(
+        X, np.sin(X[:, 1]) + 0.1 * rng.normal(size=80)
+    )
     assert np.argmax(machine.relevance_) == 1
     assert machine.select_features().get_support().tolist() == [False, True, False, False]

@@ -38,9 +38,9 @@ def noisy_sine():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
     [
-        GPClassifier(n_starts=1, likelihood="probit", inference="ep"),
-        BayesianSVC(n_starts=1, inference="ep", calibrate="loo"),
-        GPRegressor(n_starts=1, likelihood="laplace", inference="ep", calibrate="auto"),
+        GPClassifier(None, n_starts=1, likelihood="probit", inference="ep"),
+        BayesianSVC(None, n_starts=1, inference="ep", calibrate="loo"),
+        GPRegressor(None, n_starts=1, likelihood="laplace", inference="ep", calibrate="auto"),
     ]
 )
 def test_scikit_learn_contract_with_expectation_propagation(estimator, check):
@@ -50,8 +50,8 @@ def test_scikit_learn_contract_with_expectation_propagation(estimator, check):
 # -- classifiers -------------------------------------------------------------------------------------------------------
 def test_posterior_by_expectation_propagation_at_the_hyperparameters_of_laplace(moons):
     X, y = moons
-    paper = BayesianSVC(**FAST, posterior="laplace", calibrate=None).fit(X, y)
-    ours = BayesianSVC(**FAST, calibrate=None).fit(X, y)
+    paper = BayesianSVC(None, **FAST, posterior="laplace", calibrate=None).fit(X, y)
+    ours = BayesianSVC(None, **FAST, calibrate=None).fit(X, y)
     assert ours.log_evidence_ == pytest.approx(paper.log_evidence_, abs=1e-12)
     assert paper.support_.size < ours.support_.size < len(X) + 1
     for m in (paper, ours):
@@ -62,7 +62,7 @@ def test_posterior_by_expectation_propagation_at_the_hyperparameters_of_laplace(
 @pytest.mark.parametrize("likelihood", ["trigonometric", "raised-cosine", "logistic", "probit"])
 def test_evidence_of_expectation_propagation_is_maximised(moons, likelihood):
     X, y = moons
-    machine = BayesianSVC(**FAST, likelihood=likelihood, inference="ep").fit(X, y)
+    machine = BayesianSVC(None, **FAST, likelihood=likelihood, inference="ep").fit(X, y)
     theta = machine.models_[0].theta
     value, gradient = machine.log_evidence(theta, gradient=True)
     assert value == pytest.approx(machine.log_evidence_, abs=1e-6)
@@ -72,7 +72,7 @@ def test_evidence_of_expectation_propagation_is_maximised(moons, likelihood):
 
 def test_leave_one_out_probabilities(moons):
     X, y = moons
-    machine = BayesianSVC(**FAST).fit(X, y)
+    machine = BayesianSVC(None, **FAST).fit(X, y)
     assert machine.loo_proba_.shape == (80, 2)
     np.testing.assert_allclose(machine.loo_proba_.sum(axis=1), 1.0)
     total = np.sum(np.log(machine.loo_proba_[np.arange(80), y]))
@@ -85,13 +85,13 @@ def test_rows_of_weight_zero_are_predicted_in_the_ordinary_way(moons):
     X, y = moons
     weights = np.ones(80)
     weights[:5] = 0.0
-    machine = BayesianSVC(**FAST).fit(X, y, sample_weight=weights)
+    machine = BayesianSVC(None, **FAST).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(machine.loo_proba_[:5], machine.predict_proba(X[:5]), atol=1e-9)
 
 
 def test_calibration_is_monotone_and_predict_is_the_argmax(moons):
     X, y = moons
-    plain, full = (BayesianSVC(**FAST, calibrate=c).fit(X, y) for c in (None, "loo"))
+    plain, full = (BayesianSVC(None, **FAST, calibrate=c).fit(X, y) for c in (None, "loo"))
     p, q = plain.predict_proba(X)[:, 1], full.predict_proba(X)[:, 1]
     order = np.argsort(p)
     assert np.all(np.diff(q[order]) >= -1e-12)
@@ -106,7 +106,7 @@ def test_three_classes():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(c, 1.0, (25, 2)) for c in ((0, 0), (2.5, 0), (0, 2.5))])
     y = np.repeat(["a", "b", "c"], 25)
-    machine = BayesianSVC(**FAST).fit(X, y)
+    machine = BayesianSVC(None, **FAST).fit(X, y)
     assert machine.loo_proba_.shape == (75, 3)
     assert len(machine.calibration_) == 3
     np.testing.assert_allclose(machine.predict_proba(X).sum(axis=1), 1.0)
@@ -123,7 +123,7 @@ def test_three_classes():
 )
 def test_bad_arguments(moons, arguments, message):
     with pytest.raises(ValueError, match=message):
-        BayesianSVC(**arguments).fit(*moons)
+        BayesianSVC(None, **arguments).fit(*moons)
 
 
 # -- the two numbers ---------------------------------------------------------------------------------------------------
@@ -174,8 +174,8 @@ def test_regressor_agrees_with_scikit_learn(noisy_sine):
 def test_expectation_propagation_with_laplacian_noise(noisy_sine):
     X, y = noisy_sine
     with pytest.raises(IncompatibleError):
-        GPRegressor(**FAST, likelihood="laplace").fit(X, y)
-    machine = GPRegressor(**FAST, likelihood="laplace", inference="ep").fit(X, y)
+        GPRegressor(None, **FAST, likelihood="laplace").fit(X, y)
+    machine = GPRegressor(None, **FAST, likelihood="laplace", inference="ep").fit(X, y)
     theta = machine.models_[0].theta + machine._theta_shifts()[0]
     _, gradient = machine.log_evidence(theta, gradient=True)
     assert relative_error(gradient, five_point(machine.log_evidence, theta)) < 1e-6
@@ -184,14 +184,14 @@ def test_expectation_propagation_with_laplacian_noise(noisy_sine):
 
 def test_support_vector_regression_by_expectation_propagation(noisy_sine):
     X, y = noisy_sine
-    by_laplace, by_ep = (BayesianSVR(**FAST, inference=i).fit(X, y) for i in ("laplace", "ep"))
+    by_laplace, by_ep = (BayesianSVR(None, **FAST, inference=i).fit(X, y) for i in ("laplace", "ep"))
     assert by_ep.log_evidence_ == pytest.approx(by_laplace.log_evidence_, abs=3.0)
     assert np.sqrt(np.mean((by_ep.predict(X) - np.sin(X[:, 0])) ** 2)) < 0.12
 
 
 def test_leave_one_out_and_calibration_of_a_regressor(noisy_sine):
     X, y = noisy_sine
-    plain, full = (GPRegressor(**FAST, calibrate=c).fit(X, y) for c in (None, "loo"))
+    plain, full = (GPRegressor(None, **FAST, calibrate=c).fit(X, y) for c in (None, "loo"))
     assert plain.calibration_[0].scale == 1.0
     assert full.loo_log_likelihood_ >= plain.loo_log_likelihood_ - 1e-6
     c = full.calibration_[0].scale
@@ -206,10 +206,10 @@ def test_leave_one_out_and_calibration_of_a_regressor(noisy_sine):
 
 def test_gp_classifier_takes_its_posterior_from_its_inference(moons):
     X, y = moons
-    laplace = GPClassifier(**FAST).fit(X, y)
+    laplace = GPClassifier(None, **FAST).fit(X, y)
     assert laplace.models_[0].refinements == ()
     assert laplace.support_.size == len(X)
-    refined = GPClassifier(**FAST, posterior="ep").fit(X, y)
+    refined = GPClassifier(None, **FAST, posterior="ep").fit(X, y)
     assert len(refined.models_[0].refinements) == 1
     assert refined.log_evidence_ == pytest.approx(laplace.log_evidence_, abs=1e-9)
     assert np.mean(laplace.predict(X) == refined.predict(X)) > 0.95

@@ -27,7 +27,7 @@ def line():
 
 def test_the_classifier_is_that_of_variational_svc(moons):
     X, y = moons
-    a = GPClassifier(inference="variational", n_starts=1).fit(X, y)
+    a = GPClassifier(None, inference="variational", n_starts=1).fit(X, y)
     b = VariationalSVC(likelihood="logistic", n_starts=1).fit(X, y)
     assert a.converged_
     np.testing.assert_allclose(a.log_evidence_, b.log_evidence_, rtol=1e-12)
@@ -72,8 +72,8 @@ def test_leave_one_out_is_close_to_leaving_out(moons, likelihood):
 def test_regression_with_kinks(line):
     X, y = line
     with pytest.raises(IncompatibleError):
-        GPRegressor(likelihood="laplace").fit(X, y)
-    machine = GPRegressor(likelihood="laplace", inference="variational", n_starts=1).fit(X, y)
+        GPRegressor(None, likelihood="laplace").fit(X, y)
+    machine = GPRegressor(None, likelihood="laplace", inference="variational", n_starts=1).fit(X, y)
     assert machine.converged_
     mean, std = machine.predict(X, return_std=True)
     assert np.sqrt(np.mean((mean - np.sin(2.0 * X[:, 0])) ** 2)) < 0.1
@@ -93,15 +93,15 @@ def test_regression_gives_the_bound_of_the_inference(line):
 
 def test_gaussian_noise_stays_exact(line):
     X, y = line
-    a, b = (GPRegressor(inference=name, n_starts=1).fit(X, y) for name in ("variational", "laplace"))
+    a, b = (GPRegressor(None, inference=name, n_starts=1).fit(X, y) for name in ("variational", "laplace"))
     assert a.log_evidence_ == b.log_evidence_
 
 
 def test_refusals(moons):
     X, y = moons
     with pytest.raises(IncompatibleError, match="under a Gaussian is infinite"):
-        GPClassifier(likelihood="raised-cosine", inference="variational").fit(X, y)
+        GPClassifier(None, likelihood="raised-cosine", inference="variational").fit(X, y)
     with pytest.raises(ValueError, match="posterior: expected None, 'ep' or the method of inference, 'variational'"):
-        GPClassifier(inference="variational", posterior="laplace").fit(X, y)
+        GPClassifier(None, inference="variational", posterior="laplace").fit(X, y)
     with pytest.raises(ValueError, match="inference: expected one of 'laplace', 'ep', 'variational', found 'sampling'"):
         GPClassifier(Gaussian(), likelihood=Logistic(), inference="sampling").fit(X, y)

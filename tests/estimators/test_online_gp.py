@@ -92,7 +92,7 @@ def test_noise_with_heavy_tails():
 def test_regressor_without_budget_equals_the_batch_machine():
     X, y, _ = make_sinc(120, noise=0.1, random_state=1)
     online = OnlineGPRegressor(budget=None, novelty=0.0, n_tune=120).fit(X, y)
-    batch = GPRegressor(n_starts=2).fit(X, y)
+    batch = GPRegressor(None, n_starts=2).fit(X, y)
     for found, expected in zip(online.predict(X, return_std=True), batch.predict(X, return_std=True)):
         np.testing.assert_allclose(found, expected, atol=1e-8)
 

@@ -34,16 +34,16 @@ def test_polars_in():
     pl = pytest.importorskip("polars")
     X, y, _ = data()
     frame = pl.DataFrame({name: X[:, j] for j, name in enumerate(NAMES)})
-    model = fitted(BayesianSVC(ard=True, n_starts=1, max_evaluations=10), frame, pl.Series(y))
+    model = fitted(BayesianSVC(None, ard=True, n_starts=1, max_evaluations=10), frame, pl.Series(y))
     assert model.feature_names_in_.tolist() == NAMES
     assert set(model.named_relevance_) == set(NAMES)
-    plain = fitted(BayesianSVC(ard=True, n_starts=1, max_evaluations=10), X, y)
+    plain = fitted(BayesianSVC(None, ard=True, n_starts=1, max_evaluations=10), X, y)
     np.testing.assert_allclose(model.predict_proba(frame), plain.predict_proba(X))
 
 
 def test_names_reach_relevances_and_hyperparameters():
     X, y, _ = data()
-    model = fitted(BayesianSVC(ard=True, n_starts=1, max_evaluations=10), pd.DataFrame(X, columns=NAMES), y)
+    model = fitted(BayesianSVC(None, ard=True, n_starts=1, max_evaluations=10), pd.DataFrame(X, columns=NAMES), y)
     assert set(model.named_relevance_) == set(NAMES)
     assert "gaussian.lengthscale[width]" in model.theta_names_
     assert set(model.select_features("0.1*mean").get_feature_names_out()) <= set(NAMES)
@@ -59,10 +59,12 @@ def test_pandas_out_of_a_pipeline():
             ("text", OneHotEncoder(sparse_output=False), ["colour"]),
         ]
     )
-    model = make_pipeline(steps, BayesianSVC(ard=True, n_starts=1, max_evaluations=10)).set_output(transform="pandas")
+    model = make_pipeline(steps, BayesianSVC(None, ard=True, n_starts=1, max_evaluations=10)).set_output(
+        transform="pandas"
+    )
     fitted(model, frame, y)
     assert "text__colour_red" in model[-1].feature_names_in_.tolist()
-    own = make_pipeline(TableEncoder(), BayesianSVC(ard=True, n_starts=1, max_evaluations=10)).set_output(
+    own = make_pipeline(TableEncoder(), BayesianSVC(None, ard=True, n_starts=1, max_evaluations=10)).set_output(
         transform="pandas"
     )
     fitted(own, frame, y)
@@ -73,7 +75,7 @@ def test_pandas_out_of_a_pipeline():
 def test_selected_features_are_a_data_frame_if_asked_for():
     X, y, _ = data()
     frame = pd.DataFrame(X, columns=NAMES)
-    model = fitted(BayesianSVC(ard=True, n_starts=1, max_evaluations=10), frame, y)
+    model = fitted(BayesianSVC(None, ard=True, n_starts=1, max_evaluations=10), frame, y)
     selector = model.select_features("0.1*mean").set_output(transform="pandas")
     assert list(selector.transform(frame).columns) == list(selector.get_feature_names_out())
 

@@ -169,9 +169,9 @@ def test_weights_and_class_priors_are_routed_through_a_pipeline():
     X = rng.normal(size=(40, 2))
     y = (X[:, 0] + 0.5 * rng.normal(size=40) > 0.0).astype(int)
     weights = rng.uniform(0.5, 2.0, 40)
-    plain = bayesvm.BayesianSVC(n_starts=1).fit(StandardScaler().fit_transform(X), y, sample_weight=weights)
+    plain = bayesvm.BayesianSVC(None, n_starts=1).fit(StandardScaler().fit_transform(X), y, sample_weight=weights)
     with config_context(enable_metadata_routing=True):
-        machine = bayesvm.BayesianSVC(n_starts=1).set_fit_request(sample_weight=True)
+        machine = bayesvm.BayesianSVC(None, n_starts=1).set_fit_request(sample_weight=True)
         machine = machine.set_predict_proba_request(class_prior=True).set_predict_request(class_prior=True)
         scaler = StandardScaler().set_fit_request(sample_weight=False)
         pipeline = make_pipeline(scaler, machine).fit(X, y, sample_weight=weights)

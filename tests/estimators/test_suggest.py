@@ -15,7 +15,7 @@ from bayesvm.likelihoods import Logistic, RaisedCosine
 @pytest.fixture(scope="module")
 def moons():
     X, y = make_moons(150, noise=0.2, random_state=0)
-    return X, y, GPClassifier(n_starts=1).fit(X[:30], y[:30])
+    return X, y, GPClassifier(None, n_starts=1).fit(X[:30], y[:30])
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -30,7 +30,7 @@ def test_returns_distinct_rows(moons, strategy):
 
 def test_variance_prefers_what_is_far_away():
     X, y, _ = make_sinc(40, noise=0.1, random_state=0)
-    machine = GPRegressor(n_starts=1).fit(X, y)
+    machine = GPRegressor(None, n_starts=1).fit(X, y)
     pool = np.array([[0.0], [30.0], [1.0]])
     for strategy in STRATEGIES:
         assert suggest(machine, pool, 1, strategy)[0] == 1
@@ -38,7 +38,7 @@ def test_variance_prefers_what_is_far_away():
 
 def test_chosen_together_points_do_not_repeat_one_another():
     X, y, _ = make_sinc(40, noise=0.1, random_state=0)
-    machine = GPRegressor(n_starts=1).fit(X, y)
+    machine = GPRegressor(None, n_starts=1).fit(X, y)
     pool = np.array([[30.0], [30.001], [30.002], [-40.0], [0.0]])
     assert set(suggest(machine, pool, 2, "variance").tolist()) & {0, 1, 2}
     assert 3 in suggest(machine, pool, 2, "variance")
@@ -53,7 +53,7 @@ def test_mutual_information(likelihood):
     assert found[3] < found[1]
 
 
-@pytest.mark.parametrize("machine", [BayesianSVC(n_starts=1), OnlineGPClassifier(inference="laplace")])
+@pytest.mark.parametrize("machine", [BayesianSVC(None, n_starts=1), OnlineGPClassifier(inference="laplace")])
 def test_other_machines(machine):
     X, y = make_moons(80, noise=0.2, random_state=0)
     assert suggest(machine.fit(X[:40], y[:40]), X[40:], 3).shape == (3,)

@@ -107,6 +107,6 @@ def test_it_works_in_an_estimator():
     X = rng.normal(size=(60, 2))
     y = X[:, 0] + 0.4 * rng.normal(size=60) > 0.0
     options = {"likelihood": "logistic", "posterior": None, "n_starts": 1, "random_state": 0}
-    own, named = (BayesianSVC(inference=method, **options).fit(X, y) for method in (DampedLaplace(), "laplace"))
+    own, named = (BayesianSVC(None, inference=method, **options).fit(X, y) for method in (DampedLaplace(), "laplace"))
     assert own.log_evidence_ == pytest.approx(named.log_evidence_, abs=1e-3)
     np.testing.assert_allclose(own.predict_proba(X), named.predict_proba(X), atol=1e-3)

@@ -97,7 +97,7 @@ def test_classifier():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     y = np.where(X[:, 0] * X[:, 1] + 0.2 * rng.laplace(size=80) > 0.0, "one", "two")
-    fitted = BayesianSVC(likelihood=DoubleExponential()).fit(X, y)
+    fitted = BayesianSVC(None, likelihood=DoubleExponential()).fit(X, y)
     assert fitted.score(X, y) > 0.85
     assert fitted.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
     assert np.isfinite(fitted.log_evidence_)
@@ -105,7 +105,7 @@ def test_classifier():
 
 def test_regressor():
     X, y, f = make_sinc(80, random_state=0)
-    fitted = BayesianSVR(likelihood=HyperbolicSecant()).fit(X, y)
+    fitted = BayesianSVR(None, likelihood=HyperbolicSecant()).fit(X, y)
     assert np.sqrt(np.mean((fitted.predict(X) - f) ** 2)) < 0.1
     assert isinstance(fitted.likelihood_, HyperbolicSecant)
     assert fitted.noise_std_ == pytest.approx(fitted.likelihood_.scale, rel=1e-9)

@@ -22,6 +22,9 @@ from bayesvm.kernels import (
 )
 from bayesvm.onnx_export import to_onnx
 
+#: The noise model of the thesis.
+SOFT = "soft-insensitive"
+
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
@@ -111,14 +114,14 @@ def test_every_standard_kernel(kernel):
 @pytest.mark.parametrize("posterior", ["laplace", "ep"])
 def test_likelihoods_far_and_near(likelihood, posterior):
     X, y, _ = data()
-    model = fitted(BayesianSVC(likelihood=likelihood, posterior=posterior, n_starts=1, max_evaluations=10), X, y)
+    model = fitted(BayesianSVC(None, likelihood=likelihood, posterior=posterior, n_starts=1, max_evaluations=10), X, y)
     assert_same(model, np.vstack([X, 100.0 * X, np.zeros((1, 2))]))
 
 
 def test_several_classes_weights_and_priors():
     X, _, f = data(60)
     y = np.digitize(f, [-0.5, 0.5])
-    model = BayesianSVC(n_starts=1, max_evaluations=10, class_weight="balanced", class_prior="empirical")
+    model = BayesianSVC(None, n_starts=1, max_evaluations=10, class_weight="balanced", class_prior="empirical")
     fitted(model, X, y)
     assert_same(model, X)
     assert answers(model, X)["label"].dtype == np.int64
@@ -126,9 +129,13 @@ def test_several_classes_weights_and_priors():
 
 def test_several_outputs_and_committees():
     X, _, y = data()
-    several = fitted(BayesianSVR(n_starts=1, max_evaluations=5), X, np.column_stack([y, 10.0 * y[::-1] + 3.0]))
+    several = fitted(
+        BayesianSVR(None, likelihood=SOFT, n_starts=1, max_evaluations=5),
+        X,
+        np.column_stack([y, 10.0 * y[::-1] + 3.0]),
+    )
     assert_same(several, X)
-    assert_same(fitted(Committee(BayesianSVR(n_starts=2, max_evaluations=5)), X, y), X)
+    assert_same(fitted(Committee(BayesianSVR(None, likelihood=SOFT, n_starts=2, max_evaluations=5)), X, y), X)
 
 
 def test_what_cannot_be_exported_is_named():

@@ -58,10 +58,10 @@ def test_a_table_is_predicted_alike_in_onnx(task):
     new["shop"][0], new["colour"][1] = "a shop that is new", "violet"
     f = columns["plain"] + np.nan_to_num(columns["size"])
     if task == "classification":
-        model = fitted(BayesianSVC(n_starts=1), columns, np.where(f > 0.0, "up", "down"))
+        model = fitted(BayesianSVC(None, n_starts=1), columns, np.where(f > 0.0, "up", "down"))
         method, output = "predict_proba", "probabilities"
     else:
-        model = fitted(BayesianSVR(n_starts=1), columns, f)
+        model = fitted(BayesianSVR(None, likelihood="soft-insensitive", n_starts=1), columns, f)
         method, output = "predict", "mean"
     kinds = [plan.kind.name for plan in model[0].plans_]
     assert kinds == ["NUMERIC", "NUMERIC", "DATE", "TRUTH", "CATEGORICAL", "CATEGORICAL", "CONSTANT"]
@@ -76,7 +76,7 @@ def test_a_table_is_predicted_alike_in_onnx(task):
 def test_pipelines_that_cannot_be_exported_are_named():
     columns = {"mean": np.arange(12.0) ** 2, "b": np.sin(np.arange(12.0))}
     with pytest.raises(TypeError, match="expected a pipeline of a TableEncoder and a machine, found StandardScaler"):
-        to_onnx(make_pipeline(StandardScaler(), BayesianSVC()))
-    model = fitted(BayesianSVR(n_starts=1), columns, np.cos(np.arange(12.0)))
+        to_onnx(make_pipeline(StandardScaler(), BayesianSVC(None)))
+    model = fitted(BayesianSVR(None, likelihood="soft-insensitive", n_starts=1), columns, np.cos(np.arange(12.0)))
     with pytest.raises(TypeError, match="the column 'mean' has the name of an output"):
         to_onnx(model)

@@ -52,7 +52,7 @@ def fitted(estimator, X=None, y=None):
 def models():
     """Return (name, fitted estimator) of every estimator, a committee among them."""
     pairs = [(cls.__name__, fitted(quick(cls))) for cls in estimator_classes()]
-    return [*pairs, ("Committee", fitted(Committee(BayesianSVC(n_starts=2, max_evaluations=30))))]
+    return [*pairs, ("Committee", fitted(Committee(BayesianSVC(None, n_starts=2, max_evaluations=30))))]
 
 
 def predictions(estimator, X):

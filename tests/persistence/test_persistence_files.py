@@ -28,7 +28,7 @@ CORPUS = sorted((Path(__file__).parent / "corpus").rglob("*.bvm"))
 @pytest.fixture(scope="module")
 def stored():
     file = io.BytesIO()
-    save(fitted(BayesianSVC(n_starts=1, max_evaluations=10), *data(16)[:2]), file)
+    save(fitted(BayesianSVC(None, n_starts=1, max_evaluations=10), *data(16)[:2]), file)
     return file.getvalue()
 
 
@@ -190,7 +190,7 @@ def test_members_that_are_not_listed_or_are_compressed_are_refused(stored):
 # -- writing -----------------------------------------------------------------------------------------------------------
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     path = tmp_path / "m.bvm"
-    save(BayesianSVC(), path)
+    save(BayesianSVC(None), path)
     before = path.read_bytes()
 
     def fail(descriptor):
@@ -198,7 +198,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="disk full"):
-        save(BayesianSVC(ard=True), path)
+        save(BayesianSVC(None, ard=True), path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["m.bvm"]
 
@@ -210,7 +210,7 @@ KILL = textwrap.dedent("""
     from bayesvm.persistence import load, save
 
     path, rng, body = sys.argv[1], random.Random(0), np.zeros(200_000)
-    save(BayesianSVC(class_weight=body, evidence_tol=1.0), path)
+    save(BayesianSVC(None, class_weight=body, evidence_tol=1.0), path)
 
     def killed(work, after):
         child = os.fork()
@@ -234,14 +234,14 @@ KILL = textwrap.dedent("""
     for name in ("fsync", "chmod", "replace"):
         def work(name=name):
             setattr(os, name, die)
-            save(BayesianSVC(class_weight=body, evidence_tol=2.0), path)
+            save(BayesianSVC(None, class_weight=body, evidence_tol=2.0), path)
         assert killed(work, None) == 1.0, name
 
     # and at random moments
     def forever():
         tol = 2.0
         while True:
-            save(BayesianSVC(class_weight=body, evidence_tol=tol), path)
+            save(BayesianSVC(None, class_weight=body, evidence_tol=tol), path)
             tol += 1.0
 
     seen = {killed(forever, 0.03 * rng.random()) for _ in range(8)}

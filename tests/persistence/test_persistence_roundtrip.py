@@ -58,7 +58,7 @@ def test_the_zoo_has_the_machines(zoo):
 
 
 def test_a_loaded_model_can_evaluate_its_evidence_and_be_saved_again(tmp_path):
-    model = fitted(BayesianSVC(n_starts=1, max_evaluations=20))
+    model = fitted(BayesianSVC(None, n_starts=1, max_evaluations=20))
     first, second = tmp_path / "first.bvm", tmp_path / "second.bvm"
     save(model, first)
     loaded = load(first)
@@ -82,7 +82,7 @@ def test_every_kernel(kernel):
 
 @pytest.mark.parametrize("likelihood", INSTANCES, ids=repr)
 def test_every_likelihood(likelihood):
-    loaded = reloaded(BayesianSVC(likelihood=likelihood)).likelihood
+    loaded = reloaded(BayesianSVC(None, likelihood=likelihood)).likelihood
     assert repr(loaded) == repr(likelihood)
     assert loaded.limits == likelihood.limits
 
@@ -100,7 +100,7 @@ def test_kernels_of_scikit_learn(kernel):
     "seed", [3, np.random.default_rng(4), np.random.RandomState(5)], ids=lambda s: type(s).__name__
 )
 def test_random_states(seed):
-    loaded = reloaded(BayesianSVC(random_state=seed)).random_state
+    loaded = reloaded(BayesianSVC(None, random_state=seed)).random_state
     if isinstance(seed, int):
         assert loaded == seed
     else:
@@ -110,12 +110,12 @@ def test_random_states(seed):
 def test_sparse_inputs_and_names_of_features():
     pd = pytest.importorskip("pandas")
     X, y, _ = data(30)
-    sparse = fitted(BayesianSVC(n_starts=1, max_evaluations=10), sp.csr_array(X), y)
+    sparse = fitted(BayesianSVC(None, n_starts=1, max_evaluations=10), sp.csr_array(X), y)
     loaded = reloaded(sparse)
     assert sp.issparse(loaded.support_vectors_)
     np.testing.assert_array_equal(loaded.predict_proba(sp.csr_array(X)), sparse.predict_proba(sp.csr_array(X)))
     frame = pd.DataFrame(X, columns=["länge", "b"])
-    named = fitted(BayesianSVC(n_starts=1, max_evaluations=10), frame, y)
+    named = fitted(BayesianSVC(None, n_starts=1, max_evaluations=10), frame, y)
     assert reloaded(named).feature_names_in_.tolist() == ["länge", "b"]
     assert reloaded(named).classes_.dtype == named.classes_.dtype
 
@@ -143,7 +143,7 @@ values = st.recursive(
 @given(values)
 @settings(max_examples=60, deadline=None)
 def test_any_plain_value_comes_back(value):
-    loaded = reloaded(BayesianSVC(class_weight=value)).class_weight
+    loaded = reloaded(BayesianSVC(None, class_weight=value)).class_weight
     assert type(loaded) is type(value)
     np.testing.assert_equal(loaded, value)
 
@@ -154,7 +154,7 @@ class OwnSetting:
 
 
 def test_classes_of_the_user_are_stored_when_they_are_named(tmp_path):
-    model = BayesianSVC(class_weight=OwnSetting(2.0))
+    model = BayesianSVC(None, class_weight=OwnSetting(2.0))
     path = tmp_path / "own.bvm"
     with pytest.raises(ModelFileError, match="OwnSetting, which is not on the list"):
         save(model, path)
@@ -169,18 +169,18 @@ def test_only_estimators_of_this_library_are_saved(tmp_path):
     with pytest.raises(ModelFileError, match="expected an estimator"):
         save(3, tmp_path / "x.bvm")
     with pytest.raises(ModelFileError, match="StandardScaler, which is not on the list"):
-        save(make_pipeline(StandardScaler(), BayesianSVC()), tmp_path / "x.bvm")
+        save(make_pipeline(StandardScaler(), BayesianSVC(None)), tmp_path / "x.bvm")
     with pytest.raises(ModelFileError, match="memory"):
-        save(make_pipeline(BayesianSVC(), memory="cache"), tmp_path / "x.bvm")
+        save(make_pipeline(BayesianSVC(None), memory="cache"), tmp_path / "x.bvm")
     with pytest.raises(ModelFileError, match="JSON"):
-        save(BayesianSVC(), tmp_path / "x.bvm", info={"a": float("nan")})
+        save(BayesianSVC(None), tmp_path / "x.bvm", info={"a": float("nan")})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_pipelines_with_a_table():
     X, y, _ = data(30)
     table = {"a": X[:, 0].tolist(), "b": [None, *X[1:, 1].tolist()], "c": ["u", "v", None] * 10}
-    model = make_pipeline(TableEncoder(), BayesianSVC(n_starts=1, max_evaluations=10))
+    model = make_pipeline(TableEncoder(), BayesianSVC(None, n_starts=1, max_evaluations=10))
     fitted(model, table, y)
     loaded = reloaded(model)
     np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
@@ -189,7 +189,7 @@ def test_pipelines_with_a_table():
 
 def test_remarks_are_read_without_the_model(tmp_path):
     path = tmp_path / "m.bvm"
-    save(BayesianSVC(), path, info={"target": "y", "n": [1, 2]})
+    save(BayesianSVC(None), path, info={"target": "y", "n": [1, 2]})
     info = read_info(path)
     assert (info["target"], info["n"], info["estimator"], info["version"]) == ("y", [1, 2], "BayesianSVC", 3)
 

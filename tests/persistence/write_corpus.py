@@ -26,9 +26,13 @@ def variants():
     X, y, _ = data(24)
     three = np.digitize(X[:, 0], [-0.4, 0.4])
     kernel = Gaussian(ard=True).on([0, 1]) * Linear().fix() + Constant()
-    yield "three-classes", fitted(BayesianSVC(n_starts=1, max_evaluations=20), X, three), X
+    yield "three-classes", fitted(BayesianSVC(None, n_starts=1, max_evaluations=20), X, three), X
     yield "kernel-algebra", fitted(BayesianSVC(kernel, n_starts=1, max_evaluations=20), X, y), X
-    yield "sparse", fitted(BayesianSVC(n_starts=1, max_evaluations=20), sp.csr_array(np.where(X > 0, X, 0.0)), y), X
+    yield (
+        "sparse",
+        fitted(BayesianSVC(None, n_starts=1, max_evaluations=20), sp.csr_array(np.where(X > 0, X, 0.0)), y),
+        X,
+    )
     yield "not-fitted", BayesianSVC(kernel, ard=True), None
 
 
@@ -36,7 +40,7 @@ def table_model():
     """Return a pipeline as the command line saves it."""
     X, y, _ = data(24)
     table = {"a": [None, *X[1:, 0].tolist()], "b": X[:, 1].tolist(), "c": ["u", "v", None, "u"] * 6}
-    return make_pipeline(TableEncoder(), BayesianSVC(n_starts=1, max_evaluations=20)), table, y
+    return make_pipeline(TableEncoder(), BayesianSVC(None, n_starts=1, max_evaluations=20)), table, y
 
 
 def main() -> None:

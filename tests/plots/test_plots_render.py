@@ -30,13 +30,13 @@ def close():
 
 @pytest.fixture(scope="module")
 def classifier():
-    return fitted(BayesianSVC(n_starts=2, max_evaluations=30, posterior="laplace"), *data()[:2])
+    return fitted(BayesianSVC(None, n_starts=2, max_evaluations=30, posterior="laplace"), *data()[:2])
 
 
 @pytest.fixture(scope="module")
 def regressor():
     X, _, y = data()
-    return fitted(BayesianSVR(n_starts=1, max_evaluations=20), X, y)
+    return fitted(BayesianSVR(None, likelihood="soft-insensitive", n_starts=1, max_evaluations=20), X, y)
 
 
 def pixels(display):
@@ -65,7 +65,7 @@ def test_evidence_trace(classifier):
 
 def test_evidence_surface_is_highest_at_the_optimum():
     X, y, _ = data()
-    smooth = fitted(BayesianSVC(likelihood="logistic", posterior="laplace", n_starts=1), X, y)
+    smooth = fitted(BayesianSVC(None, likelihood="logistic", posterior="laplace", n_starts=1), X, y)
     display = plots.EvidenceSurfaceDisplay.from_estimator(smooth, *data(20, seed=2)[:2], grid=5)
     assert_drawn(display)
     assert display.evidence[2, 2] == pytest.approx(smooth.log_evidence_)
@@ -82,7 +82,7 @@ def test_decision_surface(classifier):
     assert_drawn(display)
     assert display.latent is not None
     three = np.digitize(X[:, 0], [-0.4, 0.4])
-    several = fitted(BayesianSVC(n_starts=1, max_evaluations=10), X, three)
+    several = fitted(BayesianSVC(None, n_starts=1, max_evaluations=10), X, three)
     assert_drawn(plots.DecisionSurfaceDisplay.from_estimator(several, X, three, grid=20))
 
 
@@ -90,7 +90,7 @@ def test_decision_surface_of_a_data_frame(classifier):
     pd = pytest.importorskip("pandas")
     X, y, _ = data()
     frame = pd.DataFrame(X, columns=["length", "width"])
-    model = fitted(BayesianSVC(n_starts=1, max_evaluations=10), frame, y)
+    model = fitted(BayesianSVC(None, n_starts=1, max_evaluations=10), frame, y)
     display = plots.DecisionSurfaceDisplay.from_estimator(model, frame, y, grid=10)
     assert display.ax_.get_xlabel() == "length"
 
@@ -105,10 +105,10 @@ def test_latent_function(classifier, regressor):
 
 def test_relevance():
     X, y, _ = data()
-    model = fitted(BayesianSVC(ard=True, n_starts=1, max_evaluations=10), X, y)
+    model = fitted(BayesianSVC(None, ard=True, n_starts=1, max_evaluations=10), X, y)
     assert_drawn(plots.RelevanceDisplay.from_estimator(model))
     with pytest.raises(ValueError, match="ard=True"):
-        plots.RelevanceDisplay.from_estimator(fitted(BayesianSVC(n_starts=1, max_evaluations=5), X, y))
+        plots.RelevanceDisplay.from_estimator(fitted(BayesianSVC(None, n_starts=1, max_evaluations=5), X, y))
 
 
 def test_reliability(classifier):
@@ -167,7 +167,7 @@ def test_comparison():
 
 def test_pipelines_are_drawn_by_their_last_step():
     X, y, _ = data()
-    model = fitted(make_pipeline(TableEncoder(), BayesianSVC(n_starts=1, max_evaluations=10)), X, y)
+    model = fitted(make_pipeline(TableEncoder(), BayesianSVC(None, n_starts=1, max_evaluations=10)), X, y)
     assert_drawn(plots.EvidenceTraceDisplay.from_estimator(model))
     assert_drawn(plots.ReliabilityDisplay.from_estimator(model, X, y))
 

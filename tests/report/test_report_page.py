@@ -60,7 +60,7 @@ def checked(page):
 @pytest.fixture(scope="module")
 def model():
     X, y, _ = data(60)
-    return fitted(BayesianSVC(ard=True, n_starts=2, max_evaluations=30), X, y)
+    return fitted(BayesianSVC(None, ard=True, n_starts=2, max_evaluations=30), X, y)
 
 
 @pytest.fixture(scope="module")
@@ -118,13 +118,13 @@ def test_a_wrong_label_is_doubted():
     far = int(np.argmax(X[:, 0]))
     wrong = y.copy()
     wrong[far] = "no"
-    facts = collect_facts(fitted(BayesianSVC(n_starts=1), X, wrong), X, wrong, rows=range(2, 82))
+    facts = collect_facts(fitted(BayesianSVC(None, n_starts=1), X, wrong), X, wrong, rows=range(2, 82))
     assert far + 2 in [row for row, *_ in facts["doubts"]["rows"]]
 
 
 def test_warnings_say_what_is_the_matter():
     X, y, _ = data(12)
-    model = fitted(BayesianSVC(n_starts=1, max_evaluations=1), X, y)
+    model = fitted(BayesianSVC(None, n_starts=1, max_evaluations=1), X, y)
     text = " ".join(collect_facts(model, X, y)["warnings"])
     assert "did not converge" in text
     assert "fewer than thirty rows" in text
@@ -133,7 +133,7 @@ def test_warnings_say_what_is_the_matter():
 def test_pipelines_and_files(tmp_path):
     X, y, _ = data()
     table = {"a": X[:, 0].tolist(), "b": X[:, 1].tolist()}
-    model = fitted(make_pipeline(TableEncoder(), BayesianSVC(n_starts=1, max_evaluations=10)), table, y)
+    model = fitted(make_pipeline(TableEncoder(), BayesianSVC(None, n_starts=1, max_evaluations=10)), table, y)
     path = tmp_path / "report.html"
     write_report(path, collect_facts(model, table, y))
     checked(path.read_text(encoding="utf-8"))

@@ -23,7 +23,7 @@ needs_extra = pytest.mark.skipif(bool(MISSING), reason=f"packages not installed:
 @pytest.fixture(scope="module")
 def machine():
     X, y, _ = make_sinc(40, noise=0.2, random_state=0)
-    return GPRegressor(n_starts=1).fit(X, y), X, y
+    return GPRegressor(None, n_starts=1).fit(X, y), X, y
 
 
 def test_target_has_the_right_gradient(machine):
@@ -84,7 +84,7 @@ def test_jumping_evidence_takes_the_ensemble():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 1))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=30) > 0.0, 1, 0)
-    fitted = BayesianSVC(likelihood="trigonometric", n_starts=1).fit(X, y)
+    fitted = BayesianSVC(None, likelihood="trigonometric", n_starts=1).fit(X, y)
     samples = sample_theta(fitted, draws=4, tune=2, chains=2, random_state=0)
     assert samples.method == "ensemble"
     np.testing.assert_allclose(samples.committee(3).predict_proba(X).sum(axis=1), 1.0)

@@ -33,6 +33,7 @@ from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessMode
 from bayesvm.models.integration import Integration, integrated
 from bayesvm.models.places import finished
 from bayesvm.models.predictor import Predictor, support_union
+from bayesvm.solvers.base import Status
 
 #: Expectation propagation for decisions: evidences to a hundredth of a nat.
 DECISIVE = EP(tol=1e-3)
@@ -40,6 +41,8 @@ DECISIVE = EP(tol=1e-3)
 STEPS, GAIN = 10, 0.03
 #: Rows beyond which theta and curvature are those of Laplace's evidence, and expectation propagation is run once.
 MANY = 700
+#: How an inference may end for its candidate to count: one that has stalled has converged up to rounding.
+SOUND = (Status.CONVERGED, Status.STALLED)
 #: Candidates with less than this share of the largest weight are dropped.
 SHARE = 0.1
 
@@ -98,7 +101,10 @@ class ChosenProcess(GaussianProcess):
     def conclude(self, trials: Sequence[Trial], data: TrainingData) -> AveragedModel:
         """Return the average of the candidates that count."""
         models = [trial.model for trial in trials if trial.model is not None]
-        scores = np.array([model.assessment.score for model in models])
+        sound = [model for model in models if model.evidence.status in SOUND] or models
+        scores = np.array(
+            [model.assessment.score if any(model is other for other in sound) else -np.inf for model in models]
+        )
         weights = np.exp(scores - np.max(scores))
         weights[weights < SHARE] = 0.0
         weights /= weights.sum()
