@@ -175,13 +175,14 @@ def test_relevance_names_and_feature_selection():
         BayesianSVC(None, optimizer=None).fit(X, y).select_features()
 
 
-def test_kernel_auto_keeps_the_highest_evidence():
+def test_relevant_features_are_found_by_default():
     X, y = relevance_problem()
-    machine = BayesianSVC(kernel="auto").fit(X, y)
-    values = {c.kernel: c.log_evidence for c in machine.candidates_}
-    assert len(values) == 3
-    assert max(values.values()) == pytest.approx(machine.log_evidence_)
-    assert [c.kernel for c in machine.candidates_ if c.kept] == [max(values, key=values.get)]
+    machine = BayesianSVC().fit(X, y)
+    best = max(machine.candidates_, key=lambda c: c.weight)
+    assert "ard" in best.kernel
+    assert best.log_model_evidence == max(c.log_model_evidence for c in machine.candidates_)
+    assert sum(c.weight for c in machine.candidates_) == pytest.approx(1.0)
+    assert [c.kept for c in machine.candidates_] == [c.weight > 0.0 for c in machine.candidates_]
     assert machine.relevance_ is not None
 
 

@@ -16,7 +16,7 @@ from bayesvm.estimators.gaussian_process import GPClassifier, GPRegressor
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.likelihoods import GaussianNoise
-from bayesvm.models.calibration import calibrate_odds, calibrate_scale
+from bayesvm.models.calibration import FULL, calibrate_odds, calibrate_scale
 from bayesvm.testing import five_point, relative_error
 
 FAST = {"n_starts": 1}
@@ -131,22 +131,22 @@ def test_calibration_finds_under_confident_probabilities():
     rng = np.random.default_rng(0)
     odds = 3.0 * rng.normal(size=2000)
     y = np.where(rng.random(2000) < expit(odds), 1.0, -1.0)
-    found = calibrate_odds(0.5 * odds - 0.25, y, np.ones(2000), tuned=3, cautious=True)
-    assert found.weight > 0.99
+    found = calibrate_odds(0.5 * odds - 0.25, y, np.ones(2000), determined=3)
+    assert found.gain > 50.0
     assert found.scale == pytest.approx(2.0, abs=0.25)
     assert found.shift == pytest.approx(0.5, abs=0.25)
 
 
-def test_calibration_leaves_good_or_few_predictions_alone():
+def test_calibration_is_careful_with_good_or_few_predictions():
     rng = np.random.default_rng(1)
     odds = 3.0 * rng.normal(size=2000)
     y = np.where(rng.random(2000) < expit(odds), 1.0, -1.0)
-    good = calibrate_odds(odds, y, np.ones(2000), tuned=3, cautious=True)
-    assert good.scale == pytest.approx(1.0, abs=1e-3)
-    few = calibrate_odds(0.6 * odds[:40], y[:40], np.ones(40), tuned=3, cautious=True)
-    full = calibrate_odds(0.6 * odds[:40], y[:40], np.ones(40), tuned=3, cautious=False)
-    assert abs(np.log(few.scale)) < 0.05 * abs(np.log(full.scale)) + 1e-9
-    assert full.weight == 1.0
+    good = calibrate_odds(odds, y, np.ones(2000), determined=3)
+    assert good.scale == pytest.approx(1.0, abs=0.05)
+    few = calibrate_odds(0.6 * odds[:40], y[:40], np.ones(40), determined=3)
+    full = calibrate_odds(0.6 * odds[:40], y[:40], np.ones(40), determined=3, shrinkage=FULL)
+    assert abs(np.log(few.scale)) < 0.5 * abs(np.log(full.scale))
+    assert few.gain < full.gain
 
 
 def test_scale_calibration_finds_narrow_intervals():

@@ -107,7 +107,7 @@ def test_other_files_are_refused(tmp_path):
 
 def test_a_newer_version_is_named(stored):
     content = forged(stored, lambda manifest, members: manifest.update(version=container.VERSION + 1))
-    with pytest.raises(ModelFileError, match="version 4 of the format, this release of bayesvm reads versions up to 3"):
+    with pytest.raises(ModelFileError, match="version 5 of the format, this release of bayesvm reads versions up to 4"):
         load_bytes(content)
     with pytest.raises(ModelFileError, match="newer release"):
         read_info(io.BytesIO(content))
