@@ -19,6 +19,9 @@ from bayesvm.likelihoods import from_name as likelihood_from_name
 from bayesvm.models.base import Candidates, SearchOptions, TrainingData
 from bayesvm.models.candidates import GrowingKernel, OneKernel
 
+#: Largest change of a prediction with ``reduce="auto"``, in standard deviations.
+AUTO_REDUCTION = 0.02
+
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
@@ -83,6 +86,7 @@ COMMON: Mapping[str, Rule] = {
         lambda value: value is None or isinstance(value, Hyperprior), "None or a bayesvm.hyper.Hyperprior"
     ),
     "calibrate": one_of("auto", "loo", None),
+    "reduce": real(0.0, "auto", None, what="number of standard deviations"),
     "max_iter": whole(1),
     "tol": real(0.0, None),
     "cache_size": real(0.0),
@@ -175,6 +179,17 @@ def predictive_posterior(posterior: Any, name: Any, inference: Inference) -> EP 
     return PREDICTIVE_EP if posterior == "ep" and not isinstance(inference, EP) else None
 
 
+def reduction_tolerance(estimator: Any, method: EP | None = None) -> float | None:
+    """Return the largest change of a prediction, in standard deviations, for which the posterior is reduced.
+
+    "auto" leaves a machine as it is whose predictions come, uncalibrated, from the posterior that found the
+    hyperparameters: the machine of a paper. ``method`` is the one that gives another posterior, if there is one.
+    """
+    if isinstance(estimator.reduce, str):
+        return None if method is None and estimator.calibrate is None else AUTO_REDUCTION
+    return None if estimator.reduce is None else float(estimator.reduce)
+
+
 __all__ = [
     "Rule",
     "check_arguments",
@@ -189,6 +204,7 @@ __all__ = [
     "one_of",
     "predictive_posterior",
     "real",
+    "reduction_tolerance",
     "search_options",
     "whole",
 ]

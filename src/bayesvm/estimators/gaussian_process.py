@@ -11,6 +11,7 @@ from bayesvm.estimators._arguments import (
     label_likelihood,
     noise_likelihood,
     predictive_posterior,
+    reduction_tolerance,
     search_options,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
@@ -41,6 +42,9 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         end.
     calibrate : {None, "auto", "loo"}
         Correction of the log odds on leave-one-out predictions; see :class:`~bayesvm.BayesianSVC`.
+    reduce : "auto", float or None
+        Whether few training rows carry the predictions; see :class:`~bayesvm.BayesianSVC`. "auto": 0.02 with
+        ``posterior="ep"`` or calibration, None otherwise.
     optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
     max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
@@ -74,6 +78,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         inference: str | Inference = "laplace",
         posterior: str | None = None,
         calibrate: str | None = None,
+        reduce: str | float | None = "auto",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
@@ -92,6 +97,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         self.inference = inference
         self.posterior = posterior
         self.calibrate = calibrate
+        self.reduce = reduce
         self.optimizer = optimizer
         self.n_starts = n_starts
         self.hyperprior = hyperprior
@@ -107,12 +113,14 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     def _spec(self, data: TrainingData) -> GaussianProcess:
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, likelihood=likelihood)
+        posterior = predictive_posterior(self.posterior, self.inference, inference)
         return GaussianProcess(
             kernel_candidates(self, Gaussian() + Constant()),
             likelihood,
             inference,
-            predictive_posterior(self.posterior, self.inference, inference),
+            posterior,
             self.calibrate,
+            reduction_tolerance(self, posterior),
             hyperprior=hyperprior(self),
             options=search_options(self),
         )
@@ -136,6 +144,8 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         Thesis (1.28).
     calibrate : {None, "auto", "loo"}
         Correction of the predictive scale on leave-one-out predictions; see :class:`~bayesvm.BayesianSVR`.
+    reduce : "auto", float or None
+        Whether few training rows carry the predictions; see :class:`~bayesvm.BayesianSVR`.
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all.
     optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, evidence_tol, max_evaluations, verbose
@@ -165,6 +175,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         likelihood: Any = "gaussian-noise",
         inference: str | Inference = "laplace",
         calibrate: str | None = None,
+        reduce: str | float | None = "auto",
         share_hyperparameters: bool = False,
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -181,6 +192,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         self.likelihood = likelihood
         self.inference = inference
         self.calibrate = calibrate
+        self.reduce = reduce
         self.share_hyperparameters = share_hyperparameters
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -201,6 +213,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
             inside,
             from_name(self.inference, likelihood=likelihood),
             calibrate=self.calibrate,
+            reduce=reduction_tolerance(self),
             hyperprior=hyperprior(self),
             options=search_options(self),
             shared=bool(self.share_hyperparameters),

@@ -36,9 +36,9 @@ from bayesvm.inference.base import Evidence, Factor, Inference, Inferred, Poster
 from bayesvm.inference.leave_one_out import Marginals
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.tilted import Tilted
-from bayesvm.linalg import SignedFactor, SupportFactor
+from bayesvm.linalg.site_posterior import site_posterior
 from bayesvm.solvers.base import Status
-from bayesvm.solvers.newton import Newton, times
+from bayesvm.solvers.newton import Newton
 from bayesvm.typing import Matrix, Vector
 
 Mask = NDArray[np.bool_]
@@ -166,12 +166,9 @@ class EP(Inference):
     def _sweep(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask | bool) -> _Sweep:
         """Compute the posterior with the given sites and the sites that match its cavities."""
         tau, nu = sites
-        factor: Factor = SupportFactor.of(K, tau) if np.all(tau >= 0.0) else SignedFactor.of(K, tau)
-        M = factor.support
-        alpha = nu.copy()
-        alpha[M] -= factor.apply(times(K, nu)[M])
         copies = likelihood.copies
-        q = Marginals.of(K, alpha, factor, copies)
+        posterior = site_posterior(K, tau, nu)
+        q = Marginals.of_sites(posterior, copies)
         mean, var = q.cavity_mean, q.cavity_var
         good = var > 0.0  # a cavity can be improper only next to negative precisions
         var = np.where(good, var, q.var)
@@ -182,11 +179,11 @@ class EP(Inference):
         weak = (np.abs(image[0]) * var < least) & (copies * np.abs(tilted.slope) * np.sqrt(var) < least) | frozen
         image[:, weak] = 0.0
         image[:, ~good] = sites[:, ~good]
-        apart = np.abs(tilted.slope - alpha / copies) * var / np.sqrt(q.var)
+        apart = np.abs(tilted.slope - q.alpha / copies) * var / np.sqrt(q.var)
         wider = np.abs(var * left / q.var - 1.0)
         ignored = weak & (tau == 0.0) & (nu == 0.0)
         residual = float(np.max(np.where(ignored, 0.0, np.maximum(apart, wider)), initial=0.0))
-        return _Sweep(sites, factor, q, tilted, image, residual)
+        return _Sweep(sites, posterior.factor, q, tilted, image, residual)
 
 
 def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None) -> Matrix:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
+from bayesvm._core.sites import inverse_diagonal
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.typing import Matrix, Vector
 
@@ -77,16 +78,7 @@ class Cholesky:
 
     def inverse_diagonal(self) -> Vector:
         r"""Return the diagonal of :math:`A^{-1}`: squared norms of the columns of :math:`L^{-1}`, at half its cost."""
-        n = self.L.shape[0]
-        if n == 0:
-            return np.zeros(0)
-        inverse, _ = lapack.dtrtri(self.L, lower=1)
-        diagonal = np.empty(n)
-        for start in range(0, n, 128):  # in blocks: what stands above the diagonal is meaningless
-            stop = min(start + 128, n)
-            corner, below = np.tril(inverse[start:stop, start:stop]), inverse[stop:, start:stop]
-            diagonal[start:stop] = np.einsum("ij,ij->j", corner, corner) + np.einsum("ij,ij->j", below, below)
-        return diagonal
+        return inverse_diagonal(self.L)
 
 
 def symmetric(A: Matrix) -> Matrix:

@@ -24,13 +24,14 @@ from bayesvm.hyper import (
     starting_points,
 )
 from bayesvm.inference import EP, Evidence, Inference, Marginals, Posterior, leave_one_out
+from bayesvm.inference.reduction import Reduction, reduce_posteriors
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification, Likelihood, Regression
 from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.covariance_root import covariance_root
-from bayesvm.models.base import BLOCK, Candidate, ModelSpec, TrainingData, typical_distance
+from bayesvm.models.base import BLOCK, CACHE, PART, Candidate, ModelSpec, TrainingData, typical_distance
 from bayesvm.models.calibration import Calibration, ScaleCalibration, calibrate_odds, calibrate_scale
 from bayesvm.models.scaling import weighted_moments
 from bayesvm.solvers.base import Status
@@ -56,9 +57,9 @@ class GaussianProcessModel:
     posteriors : tuple of Posterior
         One per output.
     evidence : Evidence
-        Of all outputs, at the optimum.
+        Of all outputs, at the optimum, without its derivative in K.
     inputs : Inputs
-        Rows of the support of any posterior, standardised.
+        Rows of the support of any posterior (of the basis, if they are reduced), standardised.
     objective : EvidenceObjective
         The evidence as a function of theta.
     maximum : Maximum
@@ -73,6 +74,8 @@ class GaussianProcessModel:
         The posteriors at the training rows, for leave-one-out predictions.
     calibrations : tuple of Calibration or ScaleCalibration
         Correction of the predictions, one per output.
+    reduction : Reduction or None
+        Of the posteriors to a basis of few rows; None if they are as they were inferred.
     attributes : mapping
         Further fitted attributes.
     """
@@ -89,6 +92,7 @@ class GaussianProcessModel:
     refinements: tuple[Refinement, ...] = ()
     marginals: tuple[Marginals, ...] = ()
     calibrations: tuple[Calibration | ScaleCalibration, ...] = ()
+    reduction: Reduction | None = None
     attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __sizeof__(self) -> int:
@@ -102,14 +106,16 @@ class GaussianProcessModel:
         final = objective.evaluate(maximum.theta, maximum.latent)
         bare = dataclasses.replace(objective, X=objective.X.forget())
         inputs = bare.X.take(_union(final.posteriors))
-        return cls(kernel, likelihood, final.posteriors, final.evidence, inputs, bare, maximum)
+        evidence = final.evidence.without_dk()
+        return cls(kernel, likelihood, final.posteriors, evidence, inputs, bare, maximum)
 
     def at(self, theta: Vector) -> GaussianProcessModel:
-        """Return the same model with other hyperparameters; its calibration is kept."""
+        """Return the same model with other hyperparameters; calibration and tolerance of a reduction are kept."""
         first = self.objective.evaluate(theta)
         maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
         other = GaussianProcessModel.at_maximum(self.objective, maximum)
-        return dataclasses.replace(other.refined(self.method), calibrations=self.calibrations)
+        model = dataclasses.replace(other.refined(self.method), calibrations=self.calibrations)
+        return model.reduced(None if self.reduction is None else self.reduction.tol)
 
     # -- what was found -----------------------------------------------------------------------------------------------
     @property
@@ -162,18 +168,25 @@ class GaussianProcessModel:
 
     @property
     def support(self) -> Indices:
-        """Training rows with a coefficient that is not zero in some output."""
-        return np.unique(np.concatenate([p.support[p.alpha != 0.0] for p in self.posteriors]))
+        """Training rows with a coefficient that is not zero in some output, before any reduction."""
+        return np.flatnonzero(np.any(self._alpha != 0.0, axis=0))
 
     @property
     def coefficients(self) -> Matrix:
         """Their coefficients, one row per output."""
-        support = self.support
-        rows = np.zeros((self.n_outputs, support.size))
-        for row, p in zip(rows, self.posteriors, strict=True):
-            used = p.alpha != 0.0
-            row[np.searchsorted(support, p.support[used])] = p.alpha[used]
-        return rows
+        return self._alpha[:, self.support]
+
+    @property
+    def _alpha(self) -> Matrix:
+        """Coefficients of all training rows, one row per output."""
+        if self.reduction is None:
+            return np.stack([p.coefficients(len(self.objective.X)) for p in self.posteriors])
+        return np.stack([q.alpha for q in self.marginals])
+
+    @property
+    def basis(self) -> Indices:
+        """Training rows on which predictions depend."""
+        return _union(self.posteriors)
 
     # -- the latent functions -----------------------------------------------------------------------------------------
     def mean(self, X: Inputs) -> Matrix:
@@ -285,6 +298,21 @@ class GaussianProcessModel:
                 found.append(calibrate_scale(likelihood, y, q.cavity_mean, q.cavity_var, weights, **options))
         return dataclasses.replace(self, calibrations=tuple(found))
 
+    def reduced(self, tol: float | None) -> GaussianProcessModel:
+        """Return the model with its posteriors projected onto few rows (:mod:`bayesvm.inference.reduction`).
+
+        Predictions at the training rows change by at most ``tol`` standard deviations. The model is returned as it is
+        for None, and where no smaller set of rows is good enough. Leave-one-out predictions do not change.
+        """
+        if tol is None:
+            return self
+        X = self.objective.X.forget()
+        found = reduce_posteriors(self.kernel.gram(X), self.posteriors, [q.var for q in self.marginals], tol)
+        if found is None:
+            return self
+        posteriors, reduction = found
+        return dataclasses.replace(self, posteriors=posteriors, inputs=X.take(reduction.basis), reduction=reduction)
+
     def loo_log_density(self, weights: Vector) -> float:
         """Return the log density of the training targets, each predicted without itself, calibration included."""
         noise, total = self.likelihood.plain, 0.0
@@ -303,8 +331,13 @@ def _union(posteriors: Sequence[Posterior]) -> Indices:
 
 
 def blocks(X: Inputs, width: int) -> Iterator[tuple[Indices, Inputs]]:
-    """Cut X into parts whose Gram matrix with ``width`` other rows has at most ``BLOCK`` entries."""
-    n, step = len(X), max(1, BLOCK // max(1, width))
+    """Cut X into parts whose Gram matrix with ``width`` other rows stays in the cache (``CACHE`` entries).
+
+    A part has at least ``PART`` rows, so that a large factor is not read for a few rows at a time, as long as its Gram
+    matrix has at most ``BLOCK`` entries.
+    """
+    n, width = len(X), max(1, width)
+    step = max(CACHE // width, min(PART, BLOCK // width), 1)
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))
         yield rows, X if rows.size == n else X.take(rows)
@@ -329,6 +362,8 @@ class GaussianProcess(ModelSpec):
         Gives the posterior of the predictions; None: ``inference``.
     calibrate : {"auto", "loo", None}
         Correction of the predictions on leave-one-out predictions.
+    reduce : float or None
+        Largest change of a prediction, in standard deviations, for which the posterior is reduced to few rows.
     """
 
     search: ClassVar[Any] = staticmethod(maximize_evidence)
@@ -337,6 +372,7 @@ class GaussianProcess(ModelSpec):
     inference: Inference
     posterior: EP | None = None
     calibrate: str | None = None
+    reduce: float | None = None
 
     def objective(self, kernel: Kernel, data: TrainingData) -> EvidenceObjective:
         """Return the evidence, after checks that likelihood and kernel can be used."""
@@ -364,9 +400,9 @@ class GaussianProcess(ModelSpec):
         return GaussianProcessModel.at_maximum(objective, maximum)
 
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:  # type: ignore[override]
-        """Return the model with the posterior that predicts, marginals and calibration."""
+        """Return the model with the posterior that predicts, marginals, calibration, and few rows."""
         refined = model.refined(self.posterior)
-        return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize)
+        return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize).reduced(self.reduce)
 
 
 __all__ = ["GaussianProcess", "GaussianProcessModel", "Refinement", "blocks", "weighted_likelihood"]

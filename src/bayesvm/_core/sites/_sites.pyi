@@ -1,0 +1,9 @@
+from typing import Any
+
+from bayesvm.typing import Indices, Matrix, Vector
+
+def use_lapack(routines: dict[str, Any]) -> None: ...
+def inverse_diagonal(L: Matrix) -> Vector: ...
+def site_posterior(
+    K: Matrix, tau: Vector, nu: Vector
+) -> tuple[int, Indices, Vector, Matrix, float, Vector, Vector, Vector, Vector]: ...

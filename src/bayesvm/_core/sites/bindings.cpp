@@ -1,0 +1,98 @@
+// The binding layer checks shapes, releases the GIL and calls the core; nothing else.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "../arrays.hpp"
+#include "../triangular.hpp"
+#include "posterior.hpp"
+
+using namespace bayesvm;
+using nb::literals::operator""_a;
+
+namespace {
+
+using FortranMatrix = nb::ndarray<const double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+
+Lapack lapack;
+
+// The pointer in a capsule of scipy.linalg.cython_blas or cython_lapack, whose name is the signature of the function.
+template <class Function> Function* routine(const nb::dict& routines, const char* name) {
+  const nb::capsule capsule = nb::cast<nb::capsule>(routines[name]);
+  if (std::strstr(capsule.name(), "int *") == nullptr)
+    throw std::invalid_argument(std::string(name) + ": expected a routine with 32-bit sizes, found " + capsule.name());
+  return reinterpret_cast<Function*>(capsule.data());
+}
+
+void use_lapack(const nb::dict& routines) {
+  lapack.potrf = routine<Lapack::Potrf>(routines, "dpotrf");
+  lapack.potrs = routine<Lapack::Potrs>(routines, "dpotrs");
+  lapack.trmm = routine<Lapack::Trmm>(routines, "dtrmm");
+  lapack.symv = routine<Lapack::Symv>(routines, "dsymv");
+}
+
+template <class Value> struct Fresh {
+  explicit Fresh(std::size_t size) : data(new Value[size]), keep(owner(data)) {}
+  Value* data;
+  nb::capsule keep;
+};
+
+NewVector vector(const Fresh<double>& fresh, std::size_t n) { return NewVector(fresh.data, {n}, fresh.keep); }
+
+NewMatrix fortran(const Fresh<double>& fresh, std::size_t n) {
+  const std::size_t shape[2] = {n, n};
+  const std::int64_t strides[2] = {1, static_cast<std::int64_t>(n)};
+  return NewMatrix(fresh.data, 2, shape, fresh.keep, strides);
+}
+
+NewVector inverse_diagonal(FortranMatrix L) {
+  check_square(L.shape(0), L.shape(1));
+  const std::size_t n = L.shape(0);
+  const Fresh<double> out(n);
+  {
+    nb::gil_scoped_release release;
+    std::vector<double> inverse(L.data(), L.data() + n * n);
+    invert_lower(lapack, inverse.data(), n, n);
+    lower_column_squares(inverse.data(), n, out.data);
+  }
+  return vector(out, n);
+}
+
+nb::tuple site_posterior(ConstMatrix K, ConstVector tau, ConstVector nu) {
+  check_square(K.shape(0), K.shape(1));
+  const std::size_t n = K.shape(0);
+  if (tau.shape(0) != n || nu.shape(0) != n)
+    throw std::invalid_argument("expected one tau and one nu per row of K, found " + std::to_string(tau.shape(0)) +
+                                " and " + std::to_string(nu.shape(0)) + " for " + std::to_string(n) + " rows");
+  std::size_t m = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    m += tau.data()[i] > 0.0;
+  const Fresh<std::int64_t> support(m);
+  const Fresh<double> root(m), L(m * m), alpha(n), mean(n), var(n), rest(n);
+  sites::Results results{L.data, alpha.data, mean.data, var.data, rest.data, 0.0};
+  int info = 0;
+  {
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0, k = 0; i < n; ++i)
+      if (tau.data()[i] > 0.0) {
+        support.data[k] = static_cast<std::int64_t>(i);
+        root.data[k++] = std::sqrt(tau.data()[i]);
+      }
+    info = sites::posterior(lapack, K.data(), n, support.data, root.data, m, nu.data(), results);
+  }
+  return nb::make_tuple(info, NewNumbers(support.data, {m}, support.keep), vector(root, m), fortran(L, m),
+                        results.log_det, vector(alpha, n), vector(mean, n), vector(var, n), vector(rest, n));
+}
+
+} // namespace
+
+NB_MODULE(_sites, m) {
+  m.doc() = "Native linear algebra of Gaussian sites; bayesvm._core.sites.reference states the same in NumPy.";
+  m.def("use_lapack", &use_lapack, "routines"_a, "Take the routines of SciPy from their capsules; to be called once.");
+  m.def("inverse_diagonal", &inverse_diagonal, "L"_a, "Return the diagonal of (L L')^-1 for a lower triangular L.");
+  m.def("site_posterior", &site_posterior, "K"_a, "tau"_a, "nu"_a,
+        "Return (info, support, root, L, log_det, alpha, mean, var, rest) of the posterior under Gaussian sites.");
+}

@@ -1,0 +1,49 @@
+"""Plain NumPy statements of what the native functions compute; the oracle of their tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesvm.typing import Indices, Matrix, Vector
+
+
+def inverse_diagonal(L: Matrix) -> Vector:
+    r"""Return the diagonal of :math:`(L L^\top)^{-1}` for a lower triangular L (what stands above does not count)."""
+    inverse = np.linalg.inv(np.tril(L))
+    return np.asarray(np.sum(inverse**2, axis=0))
+
+
+def site_posterior(
+    K: Matrix, tau: Vector, nu: Vector
+) -> tuple[int, Indices, Vector, Matrix, float, Vector, Vector, Vector, Vector]:
+    r"""Return the posterior under sites :math:`\exp(\nu_i f_i - \tfrac12 \tau_i f_i^2)`, :math:`\tau \ge 0`.
+
+    Returns
+    -------
+    info : int
+        Zero, or the order of the leading minor of B that is not positive definite.
+    support, root : arrays
+        The rows M with :math:`\tau_i > 0`, and the roots of their precisions.
+    L : array
+        Lower Cholesky factor of :math:`B = I + W^{1/2} K_{MM} W^{1/2}`.
+    log_det : float
+        :math:`\ln |B|`.
+    alpha, mean, var, rest : arrays
+        :math:`\alpha = \nu - R K \nu`, :math:`K \alpha`, the posterior variances v of all points (at least 1e-15 of the
+        largest prior variance) and :math:`1 - v_i \tau_i`.
+    """
+    support = np.flatnonzero(tau > 0.0)
+    root = np.sqrt(tau[support])
+    B = np.eye(support.size) + root[:, None] * K[np.ix_(support, support)] * root
+    L = np.linalg.cholesky(B)
+    R = root[:, None] * np.linalg.inv(B) * root
+    alpha = nu.copy()
+    alpha[support] -= R @ (K @ nu)[support]
+    var = np.diagonal(K) - np.einsum("im,mk,ik->i", K[:, support], R, K[:, support])
+    var = np.maximum(var, 1e-15 * np.max(np.diagonal(K)))
+    rest = np.ones(tau.size)
+    rest[support] = np.diagonal(np.linalg.inv(B))
+    return 0, support, root, L, float(np.linalg.slogdet(B)[1]), alpha, K @ alpha, var, rest
+
+
+__all__ = ["inverse_diagonal", "site_posterior"]
