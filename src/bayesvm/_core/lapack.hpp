@@ -10,11 +10,13 @@ namespace bayesvm {
 struct Lapack {
   using Potrf = void(char*, int*, double*, int*, int*);
   using Potrs = void(char*, int*, int*, double*, int*, double*, int*, int*);
+  using Lauum = void(char*, int*, double*, int*, int*);
   using Trmm = void(char*, char*, char*, char*, int*, int*, double*, double*, int*, double*, int*);
   using Symv = void(char*, int*, double*, double*, int*, double*, int*, double*, double*, int*);
 
   Potrf* potrf = nullptr;
   Potrs* potrs = nullptr;
+  Lauum* lauum = nullptr;
   Trmm* trmm = nullptr;
   Symv* symv = nullptr;
 };
@@ -34,6 +36,13 @@ inline void potrs_lower(const Lapack& lapack, const double* L, std::size_t n, do
   char lower = 'L';
   int size = as_int(n), one = 1, info = 0;
   lapack.potrs(&lower, &size, &one, const_cast<double*>(L), &size, x, &size, &info);
+}
+
+// The lower triangle of A' A for a lower triangular A, in place.
+inline void lauum_lower(const Lapack& lapack, double* A, std::size_t n) {
+  char lower = 'L';
+  int size = as_int(n), info = 0;
+  lapack.lauum(&lower, &size, A, &size, &info);
 }
 
 // B (rows x columns) = scale * A B or scale * B A for a lower triangular A.

@@ -1,11 +1,14 @@
 #include "triangular.hpp"
 
+#include <algorithm>
+
 #include "vector.hpp"
 
 namespace bayesvm {
 namespace {
 
 constexpr std::size_t kLeaf = 32;
+constexpr std::size_t kTile = 64;
 
 // The same for a small matrix, column by column from the last: column j below the diagonal is -A_jj^-1 times the
 // inverse of what stands below and right of it times itself.
@@ -42,6 +45,16 @@ void invert_lower(const Lapack& lapack, double* A, std::size_t lda, std::size_t 
   invert_lower(lapack, corner, lda, rest);
   trmm_lower(lapack, 'L', -1.0, corner, lda, below, lda, rest, top);
   trmm_lower(lapack, 'R', 1.0, A, lda, below, lda, rest, top);
+}
+
+void square_lower(const Lapack& lapack, double* A, std::size_t n) {
+  if (n == 0) return;
+  lauum_lower(lapack, A, n);
+  for (std::size_t left = 0; left < n; left += kTile) // tile by tile, so that both sides stay in the cache
+    for (std::size_t top = left; top < n; top += kTile)
+      for (std::size_t j = left; j < std::min(left + kTile, n); ++j)
+        for (std::size_t i = std::max(top, j + 1); i < std::min(top + kTile, n); ++i)
+          A[i * n + j] = A[j * n + i];
 }
 
 BAYESVM_VECTOR void lower_column_squares(const double* A, std::size_t n, double* out) {

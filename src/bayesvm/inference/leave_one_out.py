@@ -66,6 +66,12 @@ class Marginals:
         """Take them from a posterior that has them."""
         return cls(posterior.mean, posterior.var, posterior.alpha, _shared(posterior.rest, copies), copies)
 
+    @classmethod
+    def under(cls, sites: Matrix, mean: Vector, var: Vector, copies: Vector | float) -> Marginals:
+        r"""Return those with given means and variances under sites :math:`(\tau, \nu)`."""
+        tau, nu = sites
+        return cls(mean, var, nu - tau * mean, _shared(1.0 - var * tau, copies), copies)
+
 
 def _shared(rest: Vector, copies: Vector | float) -> Vector:
     """Return 1 - v W / c from 1 - v W."""

@@ -9,9 +9,8 @@ from abc import abstractmethod
 import numpy as np
 from scipy.special import erfc
 
-from bayesvm._core.quadrature import fixed_rule
 from bayesvm.likelihoods.base import Classification, Derivatives
-from bayesvm.likelihoods.quadrature import EDGE, NODES, RULES, WEIGHTS, WIDTHS, in_blocks, moving_rule
+from bayesvm.likelihoods.quadrature import EDGE, NODES, RULES, WEIGHTS, WIDTHS, fixed_rule, in_blocks, moving_rule
 from bayesvm.likelihoods.tilted import Tilted, tilted, tilted_power
 from bayesvm.typing import Matrix, Vector
 

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesvm._core.quadrature import fixed_rule
 from bayesvm.likelihoods.normal_tails import density
 from bayesvm.typing import Indices, Matrix, Vector
 
@@ -138,6 +137,20 @@ def _moving_panels(
         rows = np.flatnonzero(level == k)
         if rows.size:
             yield sample[rows], start[rows], end[rows], rule
+
+
+def fixed_rule(values: Matrix, x: Vector, mean: Vector, scale: Vector, moments: int) -> Matrix:
+    """Return the integrals by nodes x common to all samples, ``values`` being the functions there times the weights."""
+    u = np.subtract.outer(x, mean)
+    u /= scale
+    bell = u * u
+    bell *= -0.5
+    np.exp(bell, out=bell)
+    rows = [values @ bell]
+    for order in range(moments):
+        bell *= u
+        rows.append(values[-1:] @ bell - (rows[0][-1:] if order == 1 else 0.0))
+    return np.asarray(np.concatenate(rows) / (ROOT_2PI * scale))
 
 
 def moving_rule(

@@ -7,9 +7,16 @@ from typing import Any
 
 from scipy.linalg import cython_blas, cython_lapack
 
-from bayesvm._core.sites._sites import inverse_diagonal, site_posterior, use_lapack
+from bayesvm._core.sites._sites import (
+    inverse,
+    inverse_diagonal,
+    lower_square,
+    response,
+    site_posterior,
+    use_lapack,
+)
 
 _routines: dict[str, Any] = {**cython_blas.__pyx_capi__, **cython_lapack.__pyx_capi__}
-use_lapack({name: _routines[name] for name in ("dpotrf", "dpotrs", "dtrmm", "dsymv")})
+use_lapack({name: _routines[name] for name in ("dpotrf", "dpotrs", "dlauum", "dtrmm", "dsymv")})
 
-__all__ = ["inverse_diagonal", "site_posterior"]
+__all__ = ["inverse", "inverse_diagonal", "lower_square", "response", "site_posterior"]

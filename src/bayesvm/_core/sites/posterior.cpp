@@ -7,9 +7,23 @@
 
 #include "../gram/loops.hpp"
 #include "../triangular.hpp"
+#include "../vector.hpp"
 
 namespace bayesvm::sites {
 namespace {
+
+// first = sum_i a_i p_i, second = sum_i a_i^2 t_i.
+BAYESVM_VECTOR void products(const double* a, const double* p, const double* t, std::size_t count, double& first,
+                             double& second) {
+  double x = 0.0, y = 0.0;
+#pragma omp simd reduction(+ : x, y)
+  for (std::size_t i = 0; i < count; ++i) {
+    x += a[i] * p[i];
+    y += a[i] * a[i] * t[i];
+  }
+  first = x;
+  second = y;
+}
 
 // mean = K alpha, alpha = nu - R K nu.
 void coefficients(const Lapack& lapack, const double* K, std::size_t n, const std::int64_t* support, const double* root,
@@ -58,11 +72,10 @@ int posterior(const Lapack& lapack, const double* K, std::size_t n, const std::i
     results.log_det += 2.0 * std::log(results.L[k * m + k]);
   coefficients(lapack, K, n, support, root, m, nu, results);
 
-  std::unique_ptr<double[]> inverse(new double[m * m]);
-  std::copy(results.L, results.L + m * m, inverse.get());
-  invert_lower(lapack, inverse.get(), m, m);
+  std::copy(results.L, results.L + m * m, results.inverse);
+  invert_lower(lapack, results.inverse, m, m);
   std::vector<double> diagonal(m);
-  lower_column_squares(inverse.get(), m, diagonal.data());
+  lower_column_squares(results.inverse, m, diagonal.data());
 
   double largest = 0.0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -85,10 +98,27 @@ int posterior(const Lapack& lapack, const double* K, std::size_t n, const std::i
       results.var[i] = (1.0 - diagonal[k]) / tau;
     ++k;
   }
-  explained_variances(lapack, K, n, support, root, m, inverse.get(), others, results.var);
+  explained_variances(lapack, K, n, support, root, m, results.inverse, others, results.var);
   for (std::size_t i = 0; i < n; ++i)
     results.var[i] = std::max(results.var[i], kFloor * largest);
   return 0;
+}
+
+void response(const double* B_inverse, std::size_t m, const double* root, const double* dtau, const double* pull,
+              double* dmean, double* dvar) {
+  std::vector<double> p(m), t(m);
+  for (std::size_t k = 0; k < m; ++k) {
+    p[k] = pull[k] / root[k];
+    t[k] = dtau[k] / (root[k] * root[k]);
+  }
+  for (std::size_t k = 0; k < m; ++k) {
+    const double* column = B_inverse + k * m;
+    double first = 0.0, second = 0.0;
+    products(column, p.data(), t.data(), m, first, second);
+    const double own = column[k];
+    dmean[k] = (p[k] - first) / root[k];
+    dvar[k] = -(second + (1.0 - 2.0 * own) * t[k]) / (root[k] * root[k]); // (1 - own)^2 in the place of own^2
+  }
 }
 
 } // namespace bayesvm::sites

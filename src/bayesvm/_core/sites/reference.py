@@ -13,9 +13,29 @@ def inverse_diagonal(L: Matrix) -> Vector:
     return np.asarray(np.sum(inverse**2, axis=0))
 
 
+def inverse(L: Matrix) -> Matrix:
+    r"""Return :math:`(L L^\top)^{-1}` for a lower triangular L."""
+    return lower_square(np.linalg.inv(np.tril(L)))
+
+
+def lower_square(A: Matrix) -> Matrix:
+    r"""Return :math:`A^\top A` for a lower triangular A (what stands above the diagonal does not count)."""
+    return np.asarray(np.tril(A).T @ np.tril(A))
+
+
+def response(B_inverse: Matrix, root: Vector, dtau: Vector, pull: Vector) -> tuple[Vector, Vector]:
+    r"""Return the first-order changes of the marginals on the support as the sites change.
+
+    With the posterior covariance :math:`V = W^{-1/2} (I - B^{-1}) W^{-1/2}` they are :math:`V p` and
+    :math:`-(V \circ V)\, d\tau`, where :math:`p = d\nu - d\tau \circ m`.
+    """
+    V = (np.eye(root.size) - B_inverse) / np.outer(root, root)
+    return V @ pull, -(V * V) @ dtau
+
+
 def site_posterior(
     K: Matrix, tau: Vector, nu: Vector
-) -> tuple[int, Indices, Vector, Matrix, float, Vector, Vector, Vector, Vector]:
+) -> tuple[int, Indices, Vector, Matrix, Matrix, float, Vector, Vector, Vector, Vector]:
     r"""Return the posterior under sites :math:`\exp(\nu_i f_i - \tfrac12 \tau_i f_i^2)`, :math:`\tau \ge 0`.
 
     Returns
@@ -26,6 +46,8 @@ def site_posterior(
         The rows M with :math:`\tau_i > 0`, and the roots of their precisions.
     L : array
         Lower Cholesky factor of :math:`B = I + W^{1/2} K_{MM} W^{1/2}`.
+    inverse : array
+        Its inverse.
     log_det : float
         :math:`\ln |B|`.
     alpha, mean, var, rest : arrays
@@ -43,7 +65,7 @@ def site_posterior(
     var = np.maximum(var, 1e-15 * np.max(np.diagonal(K)))
     rest = np.ones(tau.size)
     rest[support] = np.diagonal(np.linalg.inv(B))
-    return 0, support, root, L, float(np.linalg.slogdet(B)[1]), alpha, K @ alpha, var, rest
+    return 0, support, root, L, np.linalg.inv(L), float(np.linalg.slogdet(B)[1]), alpha, K @ alpha, var, rest
 
 
-__all__ = ["inverse_diagonal", "site_posterior"]
+__all__ = ["inverse", "inverse_diagonal", "lower_square", "response", "site_posterior"]

@@ -1,3 +1,0 @@
-from bayesvm.typing import Matrix, Vector
-
-def fixed_rule(values: Matrix, x: Vector, mean: Vector, scale: Vector, moments: int) -> Matrix: ...
