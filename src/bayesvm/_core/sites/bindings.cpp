@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "../arrays.hpp"
+#include "../capsules.hpp"
 #include "../triangular.hpp"
 #include "posterior.hpp"
 
@@ -20,21 +20,7 @@ using FortranMatrix = nb::ndarray<const double, nb::ndim<2>, nb::f_contig, nb::d
 
 Lapack lapack;
 
-// The pointer in a capsule of scipy.linalg.cython_blas or cython_lapack, whose name is the signature of the function.
-template <class Function> Function* routine(const nb::dict& routines, const char* name) {
-  const nb::capsule capsule = nb::cast<nb::capsule>(routines[name]);
-  if (std::strstr(capsule.name(), "int *") == nullptr)
-    throw std::invalid_argument(std::string(name) + ": expected a routine with 32-bit sizes, found " + capsule.name());
-  return reinterpret_cast<Function*>(capsule.data());
-}
-
-void use_lapack(const nb::dict& routines) {
-  lapack.potrf = routine<Lapack::Potrf>(routines, "dpotrf");
-  lapack.potrs = routine<Lapack::Potrs>(routines, "dpotrs");
-  lapack.lauum = routine<Lapack::Lauum>(routines, "dlauum");
-  lapack.trmm = routine<Lapack::Trmm>(routines, "dtrmm");
-  lapack.symv = routine<Lapack::Symv>(routines, "dsymv");
-}
+void use_lapack(const nb::dict& routines) { lapack = lapack_from(routines); }
 
 template <class Value> struct Fresh {
   explicit Fresh(std::size_t size) : data(new Value[size]), keep(owner(data)) {}
