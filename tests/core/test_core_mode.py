@@ -35,7 +35,9 @@ def test_every_class_of_the_table_is_tried():
 def test_derivatives_are_those_of_the_likelihood(likelihood):
     small = np.geomspace(1e-12, 1e-2, 41)
     t = np.concatenate([np.linspace(-3.0, 3.0, 601), -1.0 + small, 1.0 - small, small, [-800.0, 30.0, 800.0]])
-    t = np.concatenate([t, likelihood.knots, *(k + small for k in likelihood.knots), *(k - small for k in likelihood.knots)])
+    t = np.concatenate(
+        [t, likelihood.knots, *(k + small for k in likelihood.knots), *(k - small for k in likelihood.knots)]
+    )
     loss = native_loss(likelihood)
     found, p = mode.derivatives(loss.kind, loss.parameters, t), likelihood.profile(t)
     for mine, theirs in zip(found, (p.loss, p.gradient, p.curvature, p.third)):

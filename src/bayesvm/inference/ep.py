@@ -184,9 +184,7 @@ class EP(Inference):
         marginals = Marginals.of_sites(posterior, likelihood.copies)
         return _Sweep(sites, posterior, self._match(y, likelihood, sites, marginals, frozen))
 
-    def _match(
-        self, y: Vector, likelihood: Likelihood, sites: Matrix, q: Marginals, frozen: Mask | bool
-    ) -> _Matched:
+    def _match(self, y: Vector, likelihood: Likelihood, sites: Matrix, q: Marginals, frozen: Mask | bool) -> _Matched:
         """Return the sites that match the moments at the cavities of given marginals."""
         (tau, nu), copies = sites, likelihood.copies
         mean, var = q.cavity_mean, q.cavity_var
@@ -209,9 +207,7 @@ class EP(Inference):
 class _Steps:
     """From sweep to sweep: damped while they overshoot, then by the predicted response of the marginals, or mixed."""
 
-    def __init__(
-        self, method: EP, y: Vector, likelihood: Likelihood, frozen: Mask | bool, first: _Sweep
-    ) -> None:
+    def __init__(self, method: EP, y: Vector, likelihood: Likelihood, frozen: Mask | bool, first: _Sweep) -> None:
         self._method, self._y, self._likelihood, self._frozen = method, y, likelihood, frozen
         self._convex = likelihood.traits.convex
         self._step, self._mixer = 1.0, AndersonMixer(DEPTH)
