@@ -22,8 +22,9 @@ the sweep before. Sweeps are damped while they overshoot. Once they contract, th
 (:mod:`bayesvm.linalg.site_posterior`) stands for the factorisation: the fixed point is found for marginals that respond
 as predicted, by mixed steps (:mod:`bayesvm.inference.anderson`) of :math:`O(n^2)` each, and the next sweep is made
 there. Its residual is of second order in the one before, so that a few factorisations are enough. Where that does not
-help, and for losses that are not convex, whose precisions can be negative, the sweeps themselves are mixed. Sites too weak to matter are dropped from the factor, which keeps it small for sparse likelihoods; since
-:math:`\ln Z` is stationary, a dropped site of size :math:`\varepsilon` changes it by :math:`\varepsilon^2` only.
+help, and for losses that are not convex, whose precisions can be negative, the sweeps themselves are mixed. Sites too
+weak to matter are dropped from the factor, which keeps it small for sparse likelihoods; since :math:`\ln Z` is
+stationary, a dropped site of size :math:`\varepsilon` changes it by :math:`\varepsilon^2` only.
 """
 
 from __future__ import annotations
@@ -252,8 +253,8 @@ class _Steps:
         sites, image, moved = sweep.sites, sweep.image, np.zeros(support.size)
         for _ in range(PREDICTIONS):
             trial = self._mixed(mixer, sites, image, 1.0)
-            change = (trial - sweep.sites)[:, support]
-            moved, wider = response.moved(*change, moved)
+            dtau, dnu = (trial - sweep.sites)[:, support]
+            moved, wider = response.moved(dtau, dnu, moved)
             mean, var = posterior.mean.copy(), posterior.var.copy()
             mean[support] += moved
             var[support] += wider

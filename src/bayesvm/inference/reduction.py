@@ -124,8 +124,8 @@ def reduce_posteriors(
     error = _measured(K, outputs, reduced)
     if basis.rows.size >= largest or not error <= 1.01 * tol:
         return None
-    bound = max(float(np.sqrt(max(output.alpha @ output.z, 0.0))) for output in outputs)
-    return reduced, Reduction(np.sort(basis.rows), tol, error, bound)
+    norm = max(float(output.alpha @ output.z) for output in outputs)
+    return reduced, Reduction(np.sort(basis.rows), tol, error, float(np.sqrt(max(norm, 0.0))))
 
 
 def _whole(K: Matrix, posterior: Posterior, var: Vector) -> _Output:

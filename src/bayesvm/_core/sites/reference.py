@@ -15,7 +15,7 @@ def inverse_diagonal(L: Matrix) -> Vector:
 
 def inverse(L: Matrix) -> Matrix:
     r"""Return :math:`(L L^\top)^{-1}` for a lower triangular L."""
-    return lower_square(np.linalg.inv(np.tril(L)))
+    return lower_square(np.asarray(np.linalg.inv(np.tril(L)), dtype=np.float64))
 
 
 def lower_square(A: Matrix) -> Matrix:
@@ -57,15 +57,16 @@ def site_posterior(
     support = np.flatnonzero(tau > 0.0)
     root = np.sqrt(tau[support])
     B = np.eye(support.size) + root[:, None] * K[np.ix_(support, support)] * root
-    L = np.linalg.cholesky(B)
+    L = np.asarray(np.linalg.cholesky(B), dtype=np.float64)
     R = root[:, None] * np.linalg.inv(B) * root
     alpha = nu.copy()
     alpha[support] -= R @ (K @ nu)[support]
     var = np.diagonal(K) - np.einsum("im,mk,ik->i", K[:, support], R, K[:, support])
-    var = np.maximum(var, 1e-15 * np.max(np.diagonal(K)))
+    var = np.maximum(np.asarray(var, dtype=np.float64), 1e-15 * np.max(np.diagonal(K)))
     rest = np.ones(tau.size)
     rest[support] = np.diagonal(np.linalg.inv(B))
-    return 0, support, root, L, np.linalg.inv(L), float(np.linalg.slogdet(B)[1]), alpha, K @ alpha, var, rest
+    inverse = np.asarray(np.linalg.inv(L), dtype=np.float64)
+    return 0, support, root, L, inverse, float(np.linalg.slogdet(B)[1]), alpha, K @ alpha, var, rest
 
 
 __all__ = ["inverse", "inverse_diagonal", "lower_square", "response", "site_posterior"]
