@@ -8,6 +8,7 @@ with their default bounds. The base supplies ``theta``, ``bounds``, ``names``, `
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +34,8 @@ def check_bounds(name: str, bounds: object) -> Bounds:
 
 def check_positive(name: str, value: object, *, sequence: bool = True) -> float | tuple[float, ...]:
     """Return ``value`` as a positive float or (unless ``sequence=False``) a tuple of them, or say what is wrong."""
+    if type(value) is float and 0.0 < value < np.inf:
+        return value
     array = np.asarray(value, dtype=float)
     if array.ndim > 1 or array.size == 0 or not (np.all(np.isfinite(array)) and np.all(array > 0.0)):
         raise ValueError(f"{name}: expected a positive number (or a sequence of them), found {value!r}")
@@ -109,13 +112,14 @@ class Parameterized:
     def _is_free(self, name: str) -> bool:
         return self.limits.get(name, ()) is not None
 
-    def _free_fields(self) -> list[tuple[str, Vector, Bounds]]:
+    @functools.cached_property
+    def _free_fields(self) -> tuple[tuple[str, Vector, Bounds], ...]:
         """Learnt fields in the order of theta: name, values, bounds."""
-        return [
+        return tuple(
             (name, np.atleast_1d(np.asarray(getattr(self, name), dtype=float)), self.limits.get(name) or default)
             for name, default in self.positive.items()
             if self._is_free(name)
-        ]
+        )
 
     def _entries(self, size: int) -> Iterable[object]:
         """What tells the entries of a vector apart in ``names``: their positions, unless a subclass knows better."""
@@ -124,12 +128,12 @@ class Parameterized:
     @property
     def theta(self) -> Vector:
         """Logarithms of the free parameters."""
-        return np.asarray(np.log(np.concatenate([np.empty(0), *(values for _, values, _ in self._free_fields())])))
+        return np.asarray(np.log(np.concatenate([np.empty(0), *(values for _, values, _ in self._free_fields)])))
 
     @property
     def bounds(self) -> Matrix:
         """Bounds of ``theta``, one row (low, high) per entry."""
-        rows = [bounds for _, values, bounds in self._free_fields() for _ in values]
+        rows = [bounds for _, values, bounds in self._free_fields for _ in values]
         return np.asarray(np.log(np.asarray(rows, dtype=float).reshape(-1, 2)))
 
     @property
@@ -137,13 +141,13 @@ class Parameterized:
         """One name per entry of ``theta``; entries of a vector carry their position in brackets."""
         return tuple(
             name if entry is None else f"{name}[{entry}]"
-            for name, values, _ in self._free_fields()
+            for name, values, _ in self._free_fields
             for entry in (self._entries(values.size) if isinstance(getattr(self, name), tuple) else [None])
         )
 
     def with_theta(self, theta: Vector) -> Self:
         """Return a copy with the free parameters set to ``exp(theta)``."""
-        fields = self._free_fields()
+        fields = self._free_fields
         parts = split_theta(type(self).__name__, np.exp(theta), [values.size for _, values, _ in fields])
         changes: dict[str, Any] = {
             name: tuple(part.tolist()) if isinstance(getattr(self, name), tuple) else float(part[0])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.linalg import cholesky
-from bayesvm.linalg.cholesky import JITTER_FIRST, JITTER_LAST, symmetric
+from bayesvm.linalg.cholesky import JITTER_FIRST, JITTER_LAST
 
 sizes = pytest.mark.parametrize("n", [1, 2, 7, 127, 128, 129, 260])
 
@@ -66,14 +66,6 @@ def test_only_one_triangle_is_read_and_memory_may_be_taken():
     factor = cholesky(work, overwrite=True)
     assert np.shares_memory(work, factor.L)
     np.testing.assert_allclose(factor.lower() @ factor.lower().T, A, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("n", [0, 1, 5, 128, 129, 300])
-def test_symmetric_copies_the_lower_triangle(n):
-    A = np.asfortranarray(np.random.default_rng(0).normal(size=(n, n)))
-    expected = np.tril(A) + np.tril(A, -1).T
-    assert symmetric(A) is A
-    np.testing.assert_array_equal(A, expected)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-3, 1.0, 1e200])

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "buffers.hpp"
+
 namespace bayesvm {
 
 namespace nb = nanobind;
@@ -22,6 +24,14 @@ using NewNumbers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
 template <class Value> nb::capsule owner(Value* data) {
   return nb::capsule(data, [](void* p) noexcept { delete[] static_cast<Value*>(p); });
 }
+
+// Doubles in memory that is used again when Python lets go of them.
+struct Reused {
+  explicit Reused(std::size_t size)
+      : data(buffers().take(size)), keep(data, [](void* p) noexcept { buffers().release(static_cast<double*>(p)); }) {}
+  double* data;
+  nb::capsule keep;
+};
 
 inline void check_square(std::size_t rows, std::size_t columns) {
   if (rows != columns)

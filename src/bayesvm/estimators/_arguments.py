@@ -22,6 +22,9 @@ from bayesvm.models.chosen_process import ChosenProcess
 from bayesvm.models.gaussian_process import GaussianProcess
 from bayesvm.models.label_kernels import LabelKernels
 
+#: Largest change of a prediction with ``reduce="auto"``, in standard deviations.
+AUTO_REDUCTION = 0.02
+
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
@@ -87,6 +90,7 @@ COMMON: Mapping[str, Rule] = {
         lambda value: value is None or isinstance(value, Hyperprior), "None or a bayesvm.hyper.Hyperprior"
     ),
     "calibrate": one_of("auto", "loo", None),
+    "reduce": real(0.0, "auto", None, what="number of standard deviations"),
     "max_iter": whole(1),
     "tol": real(0.0, None),
     "cache_size": real(0.0),
@@ -186,9 +190,11 @@ def label_likelihood(value: Any) -> Classification:
 def label_process(estimator: Any, data: TrainingData, inference: Inference, default: Kernel) -> GaussianProcess:
     """Return what a classifier with a Gaussian process fits: one kernel, or an average of those that it chooses."""
     likelihood = label_likelihood(estimator.likelihood)
+    posterior = predictive_posterior(estimator.posterior, estimator.inference, inference)
     options: dict[str, Any] = {
-        "posterior": predictive_posterior(estimator.posterior, estimator.inference, inference),
+        "posterior": posterior,
         "calibrate": estimator.calibrate,
+        "reduce": reduction_tolerance(estimator, posterior),
         "options": search_options(estimator),
     }
     kernels: Candidates = kernel_candidates(estimator, default)
@@ -228,6 +234,17 @@ def predictive_posterior(posterior: Any, name: Any, inference: Inference) -> EP 
     return PREDICTIVE_EP if posterior == "ep" and not isinstance(inference, EP) else None
 
 
+def reduction_tolerance(estimator: Any, method: EP | None = None) -> float | None:
+    """Return the largest change of a prediction, in standard deviations, for which the posterior is reduced.
+
+    "auto" leaves a machine as it is whose predictions come, uncalibrated, from the posterior that found the
+    hyperparameters: the machine of a paper. ``method`` is the one that gives another posterior, if there is one.
+    """
+    if isinstance(estimator.reduce, str):
+        return None if method is None and estimator.calibrate is None else AUTO_REDUCTION
+    return None if estimator.reduce is None else float(estimator.reduce)
+
+
 __all__ = [
     "Rule",
     "check_arguments",
@@ -248,6 +265,7 @@ __all__ = [
     "predictive_posterior",
     "proper_hyperprior",
     "real",
+    "reduction_tolerance",
     "search_options",
     "whole",
 ]

@@ -74,6 +74,7 @@ def write_attributes(
     _write_parts(fitted, outputs, standardizer, scale)
     if X is not None:
         _write_support(fitted, models, X, rows, scale)
+    _write_basis(fitted, models, rows)
     _write_search(fitted, models)
     _write_relevance(fitted, outputs)
     for name in models[0].attributes:
@@ -114,6 +115,15 @@ def _write_support(fitted: Any, models: Sequence[FittedModel], X: Any, rows: Ind
         part[:, np.searchsorted(fitted.support_, rows[model.support])] = model.coefficients
         parts.append(part)
     fitted.dual_coef_ = np.vstack(parts) / scale[:, None]
+
+
+def _write_basis(fitted: Any, models: Sequence[Any], rows: Indices) -> None:
+    """Set which rows predict, and what leaving out the others has changed, for models that can be reduced."""
+    if all(hasattr(model, "basis") for model in models):
+        fitted.basis_ = np.unique(np.concatenate([rows[model.basis] for model in models]))
+        fitted.n_basis_ = int(fitted.basis_.size)
+        found = [model.reduction for model in models if model.reduction is not None]
+        fitted.reduction_error_ = max((reduction.error for reduction in found), default=0.0)
 
 
 def _write_relevance(fitted: Any, outputs: Sequence[FittedModel]) -> None:

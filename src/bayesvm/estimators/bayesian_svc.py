@@ -49,6 +49,11 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     calibrate : {"auto", "loo", None}
         Correction of the log odds by two numbers fitted to leave-one-out predictions of the training rows: as far as
         the data justify it, in full, or not at all.
+    reduce : "auto", float or None
+        Largest change of a prediction at a training row, in posterior standard deviations, for which the posterior is
+        carried by few training rows, the basis (:mod:`bayesvm.inference.reduction`); predictions, model files and
+        exported models then cost as many. "auto": 0.02, but None for ``posterior="laplace"`` with ``calibrate=None``,
+        the paper's machine. None: all rows with a coefficient predict.
     theta : {"optimum", "integrate"}
         Hyperparameters of the predictions: the best ones, or a fixed set of them about the optimum with importance
         weights (see ``integration_``), for several times the cost of a fit.
@@ -91,7 +96,13 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         Log evidence with the hyperparameters integrated out, by which models of different size can be compared, and an
         estimated bound of its error; computed when first asked for (see the property).
     support_, support_vectors_, dual_coef_ : arrays
-        Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output.
+        Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output, before the
+        posterior was reduced.
+    basis_, n_basis_ : array of int, int
+        Rows that predictions are computed from, and their number.
+    reduction_error_ : float
+        Largest change of a prediction at a training row by the reduction: of the mean in standard deviations, or of the
+        standard deviation relative to itself; 0 if nothing was reduced.
     relevance_ : array of shape (d,) or None
         With ARD, :math:`\kappa_l = 1/\ell_l^2` per standardised feature (averaged over the outputs).
     relevances_ : array of shape (n_outputs, d) or None
@@ -160,6 +171,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         solver: str | Solver = "newton",
         posterior: str = "ep",
         calibrate: str | None = "auto",
+        reduce: str | float | None = "auto",
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -180,6 +192,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         self.solver = solver
         self.posterior = posterior
         self.calibrate = calibrate
+        self.reduce = reduce
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts

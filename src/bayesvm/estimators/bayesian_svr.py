@@ -17,6 +17,7 @@ from bayesvm.estimators._arguments import (
     noise_likelihood,
     proper_hyperprior,
     real,
+    reduction_tolerance,
     search_options,
 )
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
@@ -74,6 +75,11 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     calibrate : {None, "auto", "loo"}
         Correction of the predictive scale (standard deviations with noise, intervals, densities) by one number fitted
         to leave-one-out predictions of the training rows: none, as far as the data justify it, or in full.
+    reduce : "auto", float or None
+        Largest change of a prediction at a training row, in posterior standard deviations, for which the posterior is
+        carried by few training rows, the basis (:mod:`bayesvm.inference.reduction`); predictions, model files and
+        exported models then cost as many. "auto": 0.02 for a machine with calibration, None for one without, the
+        thesis'. None: all rows with a coefficient predict.
     beta : float or "auto"
         Half-width of the transition between flat top and tail, in units of :math:`\epsilon`, for the likelihoods by
         name that have one. "auto": 0.3 below 2000 training rows, 0.1 up to 4000, 0.05 above (Thesis section 4.3.3); a
@@ -131,7 +137,11 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         Per output: ``scale`` of the predictive deviations, ``gain`` in nats, and the ``weight`` with which it was
         applied.
     support_, support_vectors_, dual_coef_ : arrays
-        Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output.
+        Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output, before any
+        reduction.
+    basis_, n_basis_, reduction_error_ : array of int, int, float
+        Rows that predictions are computed from, their number, and the largest change of a prediction at a training row
+        by the reduction, in standard deviations (0 if nothing was reduced).
     relevance_, named_relevance_ : array of shape (d,) or None, dict or None
         With ARD, :math:`\kappa_l = 1/\ell_l^2` per standardised feature (averaged over the outputs), by position and by
         name.
@@ -194,6 +204,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         inference: str | Inference = "laplace",
         solver: str | Solver = "newton",
         calibrate: str | None = None,
+        reduce: str | float | None = "auto",
         beta: Any = "auto",
         fix_variance: bool = True,
         share_hyperparameters: bool = False,
@@ -214,6 +225,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         self.inference = inference
         self.solver = solver
         self.calibrate = calibrate
+        self.reduce = reduce
         self.beta = beta
         self.fix_variance = fix_variance
         self.share_hyperparameters = share_hyperparameters
@@ -233,6 +245,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         default = Gaussian(data.spread**2).fix("variance") if self.fix_variance else Gaussian()
         options: dict[str, Any] = {
             "calibrate": self.calibrate,
+            "reduce": reduction_tolerance(self),
             "options": search_options(self),
             "shared": bool(self.share_hyperparameters),
         }

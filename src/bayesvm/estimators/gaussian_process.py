@@ -14,6 +14,7 @@ from bayesvm.estimators._arguments import (
     label_process,
     noise_likelihood,
     proper_hyperprior,
+    reduction_tolerance,
     search_options,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
@@ -47,6 +48,9 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         end.
     calibrate : {None, "auto", "loo"}
         Correction of the log odds on leave-one-out predictions; see :class:`~bayesvm.BayesianSVC`.
+    reduce : "auto", float or None
+        Whether few training rows carry the predictions; see :class:`~bayesvm.BayesianSVC`. "auto": 0.02 with
+        ``posterior="ep"`` or calibration, None otherwise.
     theta, optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
     max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
@@ -80,6 +84,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         inference: str | Inference = "laplace",
         posterior: str | None = None,
         calibrate: str | None = None,
+        reduce: str | float | None = "auto",
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -99,6 +104,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         self.inference = inference
         self.posterior = posterior
         self.calibrate = calibrate
+        self.reduce = reduce
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -137,6 +143,8 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         Thesis (1.28).
     calibrate : {None, "auto", "loo"}
         Correction of the predictive scale on leave-one-out predictions; see :class:`~bayesvm.BayesianSVR`.
+    reduce : "auto", float or None
+        Whether few training rows carry the predictions; see :class:`~bayesvm.BayesianSVR`.
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all.
     theta, optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, evidence_tol, max_evaluations, verbose
@@ -166,6 +174,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         likelihood: Any = "gaussian-noise",
         inference: str | Inference = "laplace",
         calibrate: str | None = None,
+        reduce: str | float | None = "auto",
         share_hyperparameters: bool = False,
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
@@ -183,6 +192,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         self.likelihood = likelihood
         self.inference = inference
         self.calibrate = calibrate
+        self.reduce = reduce
         self.share_hyperparameters = share_hyperparameters
         self.theta = theta
         self.optimizer = optimizer
@@ -202,6 +212,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         inference = from_name(self.inference, likelihood=likelihood)
         options: dict[str, Any] = {
             "calibrate": self.calibrate,
+            "reduce": reduction_tolerance(self),
             "options": search_options(self),
             "shared": bool(self.share_hyperparameters),
         }

@@ -7,6 +7,7 @@ run first, however many run at the same time. The best point seen is returned, a
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import threading
@@ -181,7 +182,7 @@ class Maximizer:
         best = Best()
         alone = joblib.effective_n_jobs(self.n_jobs) == 1
         try:
-            with threadpool_limits(limits=None if alone else 1):
+            with contextlib.nullcontext() if alone else threadpool_limits(limits=1):
                 while active := [state for state in states if state.running]:
                     if alone:
                         for state in active:

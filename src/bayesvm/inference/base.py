@@ -137,6 +137,10 @@ class Evidence:
     latent: Vector
     n_iter: int
 
+    def without_dk(self) -> Evidence:
+        """Return the same without the derivative in K, the one large part, for a model that is kept."""
+        return dataclasses.replace(self, rows=self.rows[:0], dK=np.empty((0, 0)))
+
 
 #: What every method returns.
 Inferred = tuple[Posterior, Evidence]

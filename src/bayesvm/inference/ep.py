@@ -18,9 +18,13 @@ is stationary in all sites, so that only its explicit derivatives remain:
           \frac{\partial \ln Z}{\partial \phi} = \sum_i \partial_\phi \ln Z_i, \qquad \alpha = \nu - T m .
 
 All sites are updated at the same time, one factorisation per sweep: a Newton step for the means with the variances of
-the sweep before. Sweeps are damped while they overshoot and mixed (:mod:`bayesvm.inference.anderson`) once they
-contract. Sites too weak to matter are dropped from the factor, which keeps it small for sparse likelihoods; since
-:math:`\ln Z` is stationary, a dropped site of size :math:`\varepsilon` changes it by :math:`\varepsilon^2` only.
+the sweep before. Sweeps are damped while they overshoot. Once they contract, the response of the marginals to the sites
+(:mod:`bayesvm.linalg.site_posterior`) stands for the factorisation: the fixed point is found for marginals that respond
+as predicted, by mixed steps (:mod:`bayesvm.inference.anderson`) of :math:`O(n^2)` each, and the next sweep is made
+there. Its residual is of second order in the one before, so that a few factorisations are enough. Where that does not
+help, and for losses that are not convex, whose precisions can be negative, the sweeps themselves are mixed. Sites too
+weak to matter are dropped from the factor, which keeps it small for sparse likelihoods; since :math:`\ln Z` is
+stationary, a dropped site of size :math:`\varepsilon` changes it by :math:`\varepsilon^2` only.
 """
 
 from __future__ import annotations
@@ -36,9 +40,9 @@ from bayesvm.inference.base import Evidence, Factor, Inference, Inferred, Poster
 from bayesvm.inference.leave_one_out import Marginals
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.tilted import Tilted
-from bayesvm.linalg import SignedFactor, SupportFactor
+from bayesvm.linalg.site_posterior import PlainSitePosterior, SitePosterior, site_posterior
 from bayesvm.solvers.base import Status
-from bayesvm.solvers.newton import Newton, times
+from bayesvm.solvers.newton import Newton
 from bayesvm.typing import Matrix, Vector
 
 Mask = NDArray[np.bool_]
@@ -47,6 +51,11 @@ Mask = NDArray[np.bool_]
 CONTRACTING = 0.5
 #: Earlier sweeps that mixing looks at.
 DEPTH = 5
+#: Predicted sweeps at most, between two with a factorisation.
+PREDICTIONS = 25
+#: Residual below which sweeps are predicted; where that multiplies the residual by more than USEFUL it was too early.
+PREDICTED = 0.25
+USEFUL = 0.3
 #: A dropped site re-enters when it is this many times the size at which it is dropped.
 REENTRY = 4.0
 #: Heaviest damping.
@@ -64,7 +73,26 @@ class _Sweep:
     """Everything that follows from given sites: the state of the iteration."""
 
     sites: Matrix  #: tau and nu, shape (2, n)
-    factor: Factor
+    posterior: SitePosterior
+    matched: _Matched
+
+    @property
+    def factor(self) -> Factor:
+        return self.posterior.factor
+
+    @property
+    def residual(self) -> float:
+        return self.matched.residual
+
+    @property
+    def image(self) -> Matrix:
+        return self.matched.image
+
+
+@dataclasses.dataclass(frozen=True)
+class _Matched:
+    """What follows from sites and marginals."""
+
     marginals: Marginals  #: of the posterior with these sites
     tilted: Tilted  #: normalisers at the cavities
     image: Matrix  #: the sites that match the moments
@@ -99,9 +127,9 @@ class EP(Inference):
     def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
         """Return posterior and evidence; ``warm_start`` may also be latent values, as Laplace's method leaves them."""
         sweep, status, n_iter = self._iterate(K, y, likelihood, _start(K, y, likelihood, warm_start))
-        q, M = sweep.marginals, sweep.factor.support
+        q, M = sweep.matched.marginals, sweep.factor.support
         terms = _terms(sweep)
-        dK = gram_cotangent(q.alpha, sweep.factor.matrix(), M, M)
+        dK = gram_cotangent(q.alpha, sweep.posterior.matrix(), M, M)
         dphi = np.sum(q.copies * likelihood.tilted_theta(y, q.cavity_mean, q.cavity_var), axis=1)
         posterior = Posterior.of(q.alpha.copy(), sweep.factor)
         return posterior, Evidence(sum(terms.values()), terms, M, dK, dphi, status, sweep.sites, n_iter)
@@ -117,34 +145,22 @@ class EP(Inference):
         if self.prune:
             frozen = _weakest(sweep, self.prune)
             sweep, status, _ = self._iterate(K, y, likelihood, np.where(frozen, 0.0, sweep.sites), frozen)
-        return Posterior.of(sweep.marginals.alpha.copy(), sweep.factor), sum(_terms(sweep).values()), status
+        return Posterior.of(sweep.posterior.alpha.copy(), sweep.factor), sum(_terms(sweep).values()), status
 
     def _iterate(
         self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask | bool = False
     ) -> tuple[_Sweep, Status, int]:
         """Sweep until the moments match, ``frozen`` sites staying at zero; return the last sweep, status and number."""
         sweep = self._sweep(K, y, likelihood, sites, frozen)
-        best, since, step = sweep.residual, 0, 1.0
-        mixer = AndersonMixer(DEPTH)
-        # in units of the marginals; a point that occurs c times counts as c points with a c-th of its site each
-        scale = np.stack([sweep.marginals.var, np.sqrt(sweep.marginals.var)]) / np.sqrt(likelihood.copies)
+        best, since = sweep.residual, 0
+        steps = _Steps(self, y, likelihood, frozen, sweep)
         for n_iter in range(1, self.max_iter + 1):
             if sweep.residual <= self.tol:
                 return sweep, Status.CONVERGED, n_iter
             if since > PATIENCE:
                 return sweep, Status.STALLED if best < ROUNDING else Status.OSCILLATES, n_iter
-            if sweep.residual < CONTRACTING:
-                mixed = mixer.next((scale * sweep.sites).ravel(), (scale * sweep.image).ravel(), step)
-                target = _admissible(mixed.reshape(2, -1) / scale, sweep, likelihood.traits.convex)
-            else:
-                target = sweep.sites + step * (sweep.image - sweep.sites)
-            new = self._proper(K, y, likelihood, sweep, target, frozen)
-            if new.residual > 2.0 * sweep.residual or new.residual > CONTRACTING:
-                mixer.forget()
-            if new.residual > sweep.residual:
-                step = max(0.7 * step, SMALLEST_STEP)
-            elif new.residual < 0.5 * sweep.residual:
-                step = min(1.0, 1.2 * step)
+            new = self._proper(K, y, likelihood, sweep, steps.target(sweep), frozen)
+            steps.learn(sweep, new)
             since = 0 if new.residual < best else since + 1
             best = min(best, new.residual)
             sweep = new
@@ -165,13 +181,13 @@ class EP(Inference):
 
     def _sweep(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask | bool) -> _Sweep:
         """Compute the posterior with the given sites and the sites that match its cavities."""
-        tau, nu = sites
-        factor: Factor = SupportFactor.of(K, tau) if np.all(tau >= 0.0) else SignedFactor.of(K, tau)
-        M = factor.support
-        alpha = nu.copy()
-        alpha[M] -= factor.apply(times(K, nu)[M])
-        copies = likelihood.copies
-        q = Marginals.of(K, alpha, factor, copies)
+        posterior = site_posterior(K, *sites)
+        marginals = Marginals.of_sites(posterior, likelihood.copies)
+        return _Sweep(sites, posterior, self._match(y, likelihood, sites, marginals, frozen))
+
+    def _match(self, y: Vector, likelihood: Likelihood, sites: Matrix, q: Marginals, frozen: Mask | bool) -> _Matched:
+        """Return the sites that match the moments at the cavities of given marginals."""
+        (tau, nu), copies = sites, likelihood.copies
         mean, var = q.cavity_mean, q.cavity_var
         good = var > 0.0  # a cavity can be improper only next to negative precisions
         var = np.where(good, var, q.var)
@@ -182,11 +198,75 @@ class EP(Inference):
         weak = (np.abs(image[0]) * var < least) & (copies * np.abs(tilted.slope) * np.sqrt(var) < least) | frozen
         image[:, weak] = 0.0
         image[:, ~good] = sites[:, ~good]
-        apart = np.abs(tilted.slope - alpha / copies) * var / np.sqrt(q.var)
+        apart = np.abs(tilted.slope - q.alpha / copies) * var / np.sqrt(q.var)
         wider = np.abs(var * left / q.var - 1.0)
         ignored = weak & (tau == 0.0) & (nu == 0.0)
         residual = float(np.max(np.where(ignored, 0.0, np.maximum(apart, wider)), initial=0.0))
-        return _Sweep(sites, factor, q, tilted, image, residual)
+        return _Matched(q, tilted, image, residual)
+
+
+class _Steps:
+    """From sweep to sweep: damped while they overshoot, then by the predicted response of the marginals, or mixed."""
+
+    def __init__(self, method: EP, y: Vector, likelihood: Likelihood, frozen: Mask | bool, first: _Sweep) -> None:
+        self._method, self._y, self._likelihood, self._frozen = method, y, likelihood, frozen
+        self._convex = likelihood.traits.convex
+        self._step, self._mixer = 1.0, AndersonMixer(DEPTH)
+        self._predict_below = PREDICTED if self._convex else 0.0
+        # in units of the marginals; a point that occurs c times counts as c points with a c-th of its site each
+        var = first.matched.marginals.var
+        self._scale = np.stack([var, np.sqrt(var)]) / np.sqrt(likelihood.copies)
+
+    def target(self, sweep: _Sweep) -> Matrix:
+        """Return the sites of the next sweep."""
+        if sweep.residual >= CONTRACTING:
+            return np.asarray(sweep.sites + self._step * (sweep.image - sweep.sites))
+        if sweep.residual < self._predict_below and isinstance(sweep.posterior, PlainSitePosterior):
+            return self._settled(sweep, sweep.posterior)
+        return self._mixed(self._mixer, sweep.sites, sweep.image, self._step)
+
+    def learn(self, old: _Sweep, new: _Sweep) -> None:
+        """Adapt to what the last step has brought."""
+        if new.residual > 2.0 * old.residual or new.residual > CONTRACTING:
+            self._mixer.forget()
+        if old.residual < self._predict_below and new.residual > USEFUL * old.residual:
+            self._predict_below = USEFUL * old.residual
+        if new.residual > old.residual:
+            self._step = max(0.7 * self._step, SMALLEST_STEP)
+        elif new.residual < 0.5 * old.residual:
+            self._step = min(1.0, 1.2 * self._step)
+
+    def _mixed(self, mixer: AndersonMixer, sites: Matrix, image: Matrix, step: float) -> Matrix:
+        """Return the mixture of the last steps, with sites that mixing made impossible replaced by their images."""
+        mixed = mixer.next((self._scale * sites).ravel(), (self._scale * image).ravel(), step)
+        target = mixed.reshape(2, -1) / self._scale
+        bad = (target[0] < 0.0) & (self._convex | (image[0] >= 0.0)) | (image[0] == 0.0)
+        return np.where(bad, image, target)
+
+    def _settled(self, sweep: _Sweep, posterior: PlainSitePosterior) -> Matrix:
+        """Return the sites that match the moments of marginals that respond to them as predicted from the sweep.
+
+        Rows off the support keep their marginals.
+        """
+        response, support, mixer = posterior.response(), posterior.factor.support, AndersonMixer(DEPTH)
+        goal = max(0.1 * self._method.tol, 0.1 * sweep.residual**2)  # the error of the prediction is of second order
+        sites, image, moved = sweep.sites, sweep.image, np.zeros(support.size)
+        for _ in range(PREDICTIONS):
+            trial = self._mixed(mixer, sites, image, 1.0)
+            dtau, dnu = (trial - sweep.sites)[:, support]
+            moved, wider = response.moved(dtau, dnu, moved)
+            mean, var = posterior.mean.copy(), posterior.var.copy()
+            mean[support] += moved
+            var[support] += wider
+            q = Marginals.under(trial, mean, var, self._likelihood.copies)
+            if not (np.all(var > 0.0) and np.all(q.rest > 0.0)):
+                break
+            sites = trial
+            matched = self._method._match(self._y, self._likelihood, sites, q, self._frozen)
+            image = matched.image
+            if matched.residual <= goal:
+                break
+        return image
 
 
 def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None) -> Matrix:
@@ -203,19 +283,13 @@ def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | No
     return np.stack([d.curvature, d.curvature * f - d.gradient])
 
 
-def _admissible(target: Matrix, sweep: _Sweep, convex: bool) -> Matrix:
-    """Return the mixed sites, with those that mixing made impossible replaced by their images."""
-    bad = (target[0] < 0.0) & (convex | (sweep.image[0] >= 0.0)) | (sweep.image[0] == 0.0)
-    return np.where(bad, sweep.image, target)
-
-
 def _weakest(sweep: _Sweep, budget: float) -> Mask:
     """Return which sites may go: the weakest ones, whose effects on their own means add up to the budget at most.
 
     Effects are per copy and rounded before they are ranked, so that repeated and weighted rows are treated alike.
     """
-    q = sweep.marginals
-    effect = np.abs(sweep.tilted.slope) * np.sqrt(q.cavity_var)
+    q = sweep.matched.marginals
+    effect = np.abs(sweep.matched.tilted.slope) * np.sqrt(q.cavity_var)
     level = np.floor(64.0 * np.log2(np.maximum(effect, 1e-300)))
     order = np.argsort(level, kind="stable")
     total = np.cumsum((q.copies * effect)[order])
@@ -227,12 +301,12 @@ def _weakest(sweep: _Sweep, budget: float) -> Mask:
 def _terms(sweep: _Sweep) -> dict[str, float]:
     """Return the summands of the evidence."""
     tau, nu = sweep.sites
-    q = sweep.marginals
+    q = sweep.matched.marginals
     m, v, rest = q.cavity_mean, q.cavity_var, q.rest
     tau, one = tau / q.copies, nu / q.copies
     overlap = q.copies * (0.5 * np.log(rest) + 0.5 * rest * (v * one**2 + (2.0 * one - tau * m) * m))
     return {
-        "tilted": float(np.sum(q.copies * sweep.tilted.log_z)),
+        "tilted": float(np.sum(q.copies * sweep.matched.tilted.log_z)),
         "sites": float(0.5 * (nu @ q.mean) - np.sum(overlap)),
         "determinant": -0.5 * sweep.factor.log_det(),
     }

@@ -18,6 +18,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.inference.base import Factor, Posterior
+from bayesvm.linalg.site_posterior import SitePosterior
 from bayesvm.solvers.newton import times
 from bayesvm.typing import Matrix, Vector
 
@@ -58,8 +59,23 @@ class Marginals:
     def of(cls, K: Matrix, alpha: Vector, factor: Factor, copies: Vector | float = 1.0) -> Marginals:
         """Compute them from the coefficients of all training points and the factor."""
         var, rest = factor.marginals(K)
-        rest = 1.0 + (rest - 1.0) / copies if np.any(copies != 1.0) else rest
-        return cls(times(K, alpha), var, alpha, rest, copies)
+        return cls(times(K, alpha), var, alpha, _shared(rest, copies), copies)
+
+    @classmethod
+    def of_sites(cls, posterior: SitePosterior, copies: Vector | float = 1.0) -> Marginals:
+        """Take them from a posterior that has them."""
+        return cls(posterior.mean, posterior.var, posterior.alpha, _shared(posterior.rest, copies), copies)
+
+    @classmethod
+    def under(cls, sites: Matrix, mean: Vector, var: Vector, copies: Vector | float) -> Marginals:
+        r"""Return those with given means and variances under sites :math:`(\tau, \nu)`."""
+        tau, nu = sites
+        return cls(mean, var, nu - tau * mean, _shared(1.0 - var * tau, copies), copies)
+
+
+def _shared(rest: Vector, copies: Vector | float) -> Vector:
+    """Return 1 - v W / c from 1 - v W."""
+    return 1.0 + (rest - 1.0) / copies if np.any(copies != 1.0) else rest
 
 
 def leave_one_out(K: Matrix, posterior: Posterior, copies: Vector | float = 1.0) -> Marginals:

@@ -95,7 +95,7 @@ def at_scale(kernel: Kernel, scale: Scale) -> Kernel:
         start = leaf._start(scale)
         changes: dict[str, Any] = {
             name: np.full(np.shape(getattr(leaf, name)), np.clip(start[name], *bounds))
-            for name, _, bounds in leaf._free_fields()
+            for name, _, bounds in leaf._free_fields
             if name in start
         }
         return dataclasses.replace(leaf, **changes)

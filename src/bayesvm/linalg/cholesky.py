@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
+from bayesvm._core.sites import inverse, inverse_diagonal
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.typing import Matrix, Vector
 
@@ -70,35 +71,11 @@ class Cholesky:
 
     def inverse(self) -> Matrix:
         r"""Return :math:`A^{-1}`, both triangles."""
-        if self.L.shape[0] == 0:
-            return np.zeros_like(self.L)
-        inverse, _ = lapack.dpotri(self.L, lower=1)
-        return symmetric(inverse)
+        return inverse(self.L)
 
     def inverse_diagonal(self) -> Vector:
         r"""Return the diagonal of :math:`A^{-1}`: squared norms of the columns of :math:`L^{-1}`, at half its cost."""
-        n = self.L.shape[0]
-        if n == 0:
-            return np.zeros(0)
-        inverse, _ = lapack.dtrtri(self.L, lower=1)
-        diagonal = np.empty(n)
-        for start in range(0, n, 128):  # in blocks: what stands above the diagonal is meaningless
-            stop = min(start + 128, n)
-            corner, below = np.tril(inverse[start:stop, start:stop]), inverse[stop:, start:stop]
-            diagonal[start:stop] = np.einsum("ij,ij->j", corner, corner) + np.einsum("ij,ij->j", below, below)
-        return diagonal
-
-
-def symmetric(A: Matrix) -> Matrix:
-    """Copy the lower triangle of a Fortran-ordered matrix into its upper one, in place, and return the matrix."""
-    n = A.shape[0]
-    below = np.tri(min(n, 64), k=-1, dtype=bool)
-    for start in range(0, n, 64):  # in blocks: a transpose of the whole would cost another n x n array
-        stop = min(start + 64, n)
-        block, size = A[start:stop, start:stop], stop - start
-        np.copyto(block.T, block.copy(), where=below[:size, :size])
-        A[start:stop, stop:] = A[stop:, start:stop].T
-    return A
+        return inverse_diagonal(self.L)
 
 
 def cholesky(A: Matrix, *, jitter: bool = False, overwrite: bool = False, what: str = "the matrix") -> Cholesky:
@@ -147,4 +124,4 @@ def _succeeded(L: Matrix, info: int) -> bool:
     return info == 0 and bool(np.all(np.isfinite(np.diagonal(L))))
 
 
-__all__ = ["JITTER_FIRST", "JITTER_LAST", "Cholesky", "cholesky", "symmetric"]
+__all__ = ["JITTER_FIRST", "JITTER_LAST", "Cholesky", "cholesky"]

@@ -19,6 +19,7 @@ from scipy.special import logsumexp
 
 from bayesvm.hyper import EvidenceObjective, Maximum, ModelEvidence
 from bayesvm.inference import Evidence
+from bayesvm.inference.reduction import Reduction
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood, Regression
@@ -129,6 +130,20 @@ class AveragedModel(ABC):
     def calibrations(self) -> tuple[Calibration | ScaleCalibration, ...]:
         """Corrections of the heaviest member, one per output."""
         return self.members[0].calibrations
+
+    @property
+    def basis(self) -> Indices:
+        """Training rows on which predictions depend."""
+        return np.unique(np.concatenate([member.basis for member in self.members]))
+
+    @property
+    def reduction(self) -> Reduction | None:
+        """Of the members together: the largest changes of any; None if none is reduced."""
+        found = [member.reduction for member in self.members if member.reduction is not None]
+        if not found:
+            return None
+        worst, bound = max(r.error for r in found), max(r.mean_bound for r in found)
+        return Reduction(self.basis, found[0].tol, worst, bound)
 
     def at(self, theta: Vector) -> GaussianProcessModel:
         """Return the chosen candidate with other hyperparameters, not averaged."""

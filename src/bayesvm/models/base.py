@@ -25,6 +25,9 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 #: Entries of the cross Gram matrix that prediction holds at a time.
 BLOCK = 1 << 22
+#: As many of them as stay in a processor's cache, and the rows for which it may be left.
+CACHE = 1 << 18
+PART = 512
 
 
 @dataclasses.dataclass(frozen=True)
@@ -330,6 +333,8 @@ class ModelSpec(ABC):
 
 __all__ = [
     "BLOCK",
+    "CACHE",
+    "PART",
     "Candidate",
     "Candidates",
     "FittedModel",

@@ -53,7 +53,7 @@ class ChosenProcess(GaussianProcess):
 
     Parameters
     ----------
-    likelihood, inference, posterior, calibrate
+    likelihood, inference, posterior, calibrate, reduce
         As in :class:`~bayesvm.models.gaussian_process.GaussianProcess`. The hyperprior must be proper.
     integrate : bool
         Whether predictions are averaged over theta.
@@ -82,7 +82,7 @@ class ChosenProcess(GaussianProcess):
             *objective.model(here.theta),
             here.posteriors,
             bare.X.take(support_union(here.posteriors)),
-            here.evidence,
+            here.evidence.without_dk(),
             bare,
             dataclasses.replace(maximum, theta=here.theta, value=here.value, latent=here.evidence.latent),
             assessment=assess(smooth, curved, here.value),
@@ -114,16 +114,17 @@ class ChosenProcess(GaussianProcess):
         for weight, model in zip(weights, models, strict=True):
             if weight > 0.0:
                 ready = chosen if model.theta is chosen.theta else self._ready(model, data)
-                members, how = self._members(ready, data)
-                parts += [(float(weight) * share, member) for share, member in members]
+                found, how = self._members(ready, data)
+                parts += [(float(weight) * share, member) for share, member in found]
                 integrations += how
         parts.sort(key=lambda part: -part[0])
         average = AveragedLabels if isinstance(self.likelihood, Classification) else AveragedTargets
-        shares = np.array([weight for weight, _ in parts])
+        shares, X = np.array([weight for weight, _ in parts]), data.X.forget()
+        members = tuple(member.reduced_on(X, self.reduce) for _, member in parts)
         rows = _rows(trials, {id(model): float(weight) for model, weight in zip(models, weights, strict=True)})
         if integrations:
             chosen = dataclasses.replace(chosen, attributes={**chosen.attributes, "integration": tuple(integrations)})
-        return average(chosen, tuple(member for _, member in parts), shares, rows)
+        return average(chosen.reduced(self.reduce), members, shares, rows)
 
     def _ready(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return a candidate with the posterior that predicts, marginals and calibration."""

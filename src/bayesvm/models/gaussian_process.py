@@ -41,7 +41,7 @@ from bayesvm.models.calibration import (
 from bayesvm.models.predictor import Predictor, support_union
 from bayesvm.models.scaling import weighted_moments
 from bayesvm.solvers.base import Status
-from bayesvm.typing import Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
 #: Mismatch of moments, in standard deviations, of posteriors that are averaged with others.
 EASY = 1e-3
@@ -64,7 +64,7 @@ class GaussianProcessModel(Predictor):
     kernel, likelihood, posteriors, inputs, marginals, calibrations
         As in :class:`~bayesvm.models.predictor.Predictor`.
     evidence : Evidence
-        Of all outputs, at the optimum.
+        Of all outputs, at the optimum, without its derivative in K.
     objective : EvidenceObjective
         The evidence as a function of theta.
     maximum : Maximum
@@ -97,14 +97,15 @@ class GaussianProcessModel(Predictor):
         final = objective.evaluate(maximum.theta, maximum.latent)
         bare = dataclasses.replace(objective, X=objective.X.forget())
         inputs = bare.X.take(support_union(final.posteriors))
-        return cls(kernel, likelihood, final.posteriors, inputs, final.evidence, bare, maximum)
+        return cls(kernel, likelihood, final.posteriors, inputs, final.evidence.without_dk(), bare, maximum)
 
     def at(self, theta: Vector) -> GaussianProcessModel:
-        """Return the same model with other hyperparameters; its calibration is kept."""
+        """Return the same model with other hyperparameters; calibration and tolerance of a reduction are kept."""
         first = self.objective.evaluate(theta)
         maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
         other = GaussianProcessModel.at_maximum(self.objective, maximum)
-        return dataclasses.replace(other.refined(self.method), calibrations=self.calibrations)
+        model = dataclasses.replace(other.refined(self.method), calibrations=self.calibrations)
+        return model.reduced(None if self.reduction is None else self.reduction.tol)
 
     # -- what was found -----------------------------------------------------------------------------------------------
     @property
@@ -142,6 +143,23 @@ class GaussianProcessModel(Predictor):
         columns = np.column_stack(self.objective.outputs)
         spread = float(np.sqrt(np.mean(weighted_moments(columns, weights)[1])))
         return default_hyperprior(typical_distance(X, weights), spread=spread or 1.0)
+
+    @property
+    def support(self) -> Indices:
+        """Training rows with a coefficient that is not zero in some output, before any reduction."""
+        return np.flatnonzero(np.any(self._alpha != 0.0, axis=0))
+
+    @property
+    def coefficients(self) -> Matrix:
+        """Their coefficients, one row per output."""
+        return self._alpha[:, self.support]
+
+    @property
+    def _alpha(self) -> Matrix:
+        """Coefficients of all training rows, one row per output."""
+        if self.reduction is None:
+            return np.stack([p.coefficients(len(self.objective.X)) for p in self.posteriors])
+        return np.stack([q.alpha for q in self.marginals])
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -225,6 +243,10 @@ class GaussianProcessModel(Predictor):
                 found.append(calibrate_scale(likelihood, y, q.cavity_mean, q.cavity_var, weights, **options))
         return dataclasses.replace(self, calibrations=tuple(found))
 
+    def reduced(self, tol: float | None) -> GaussianProcessModel:
+        """Return the model with its posteriors carried by few training rows, as far as ``tol`` permits."""
+        return self.reduced_on(self.objective.X.forget(), tol)
+
     def loo_log_density(self, weights: Vector) -> float:
         """Return the log density of the training targets, each predicted without itself, calibration included."""
         return float(np.sum(weights @ self.loo_log_densities(self.objective.outputs)))
@@ -258,6 +280,8 @@ class GaussianProcess(ModelSpec):
         Gives the posterior of the predictions; None: ``inference``.
     calibrate : {"auto", "loo", None}
         Correction of the predictions on leave-one-out predictions.
+    reduce : float or None
+        Largest change of a prediction, in standard deviations, for which the posterior is reduced to few rows.
     """
 
     search: ClassVar[Any] = staticmethod(maximize_evidence)
@@ -266,6 +290,7 @@ class GaussianProcess(ModelSpec):
     inference: Inference
     posterior: EP | None = None
     calibrate: str | None = None
+    reduce: float | None = None
 
     def objective(self, kernel: Kernel, data: TrainingData) -> EvidenceObjective:
         """Return the evidence, after checks that likelihood and kernel can be used."""
@@ -293,9 +318,9 @@ class GaussianProcess(ModelSpec):
         return GaussianProcessModel.at_maximum(objective, maximum)
 
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
-        """Return the model with the posterior that predicts, marginals and calibration."""
+        """Return the model with the posterior that predicts, marginals, calibration, and few rows."""
         refined = model.refined(self.posterior)
-        return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize)
+        return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize).reduced(self.reduce)
 
 
 __all__ = ["GaussianProcess", "GaussianProcessModel", "Refinement", "weighted_likelihood"]

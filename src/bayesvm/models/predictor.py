@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Self
 
 import numpy as np
 
 from bayesvm.inference import Marginals, Posterior
+from bayesvm.inference.reduction import Reduction, reduce_posteriors
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification, Likelihood, Regression
 from bayesvm.linalg.covariance_root import covariance_root
-from bayesvm.models.base import BLOCK
+from bayesvm.models.base import BLOCK, CACHE, PART
 from bayesvm.models.calibration import Calibration, ScaleCalibration
 from bayesvm.typing import Indices, Matrix, Vector
 
@@ -29,11 +31,13 @@ class Predictor:
     posteriors : tuple of Posterior
         One per output.
     inputs : Inputs
-        Rows of the support of any posterior, standardised.
+        Rows of the support of any posterior (of the basis, if they are reduced), standardised.
     marginals : tuple of Marginals
         The posteriors at the training rows, for leave-one-out predictions.
     calibrations : tuple of Calibration or ScaleCalibration
         Correction of the predictions, one per output.
+    reduction : Reduction or None
+        Of the posteriors to a basis of few rows; None if they are as they were inferred.
     """
 
     kernel: Kernel
@@ -42,6 +46,7 @@ class Predictor:
     inputs: Inputs
     marginals: tuple[Marginals, ...] = dataclasses.field(default=(), kw_only=True)
     calibrations: tuple[Calibration | ScaleCalibration, ...] = dataclasses.field(default=(), kw_only=True)
+    reduction: Reduction | None = dataclasses.field(default=None, kw_only=True)
 
     def __sizeof__(self) -> int:
         """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
@@ -53,19 +58,23 @@ class Predictor:
         return len(self.posteriors)
 
     @property
-    def support(self) -> Indices:
-        """Training rows with a coefficient that is not zero in some output."""
-        return np.unique(np.concatenate([p.support[p.alpha != 0.0] for p in self.posteriors]))
+    def basis(self) -> Indices:
+        """Training rows on which predictions depend."""
+        return support_union(self.posteriors)
 
-    @property
-    def coefficients(self) -> Matrix:
-        """Their coefficients, one row per output."""
-        support = self.support
-        rows = np.zeros((self.n_outputs, support.size))
-        for row, p in zip(rows, self.posteriors, strict=True):
-            used = p.alpha != 0.0
-            row[np.searchsorted(support, p.support[used])] = p.alpha[used]
-        return rows
+    def reduced_on(self, X: Inputs, tol: float | None) -> Self:
+        """Return the predictor with its posteriors projected onto few rows (:mod:`bayesvm.inference.reduction`).
+
+        Predictions at the training rows X change by at most ``tol`` standard deviations. The predictor is returned as
+        it is for None, and where no smaller set of rows is good enough. Leave-one-out predictions do not change.
+        """
+        if tol is None:
+            return self
+        found = reduce_posteriors(self.kernel.gram(X), self.posteriors, [q.var for q in self.marginals], tol)
+        if found is None:
+            return self
+        posteriors, reduction = found
+        return dataclasses.replace(self, posteriors=posteriors, inputs=X.take(reduction.basis), reduction=reduction)
 
     # -- the latent functions -----------------------------------------------------------------------------------------
     def mean(self, X: Inputs) -> Matrix:
@@ -149,8 +158,13 @@ def support_union(posteriors: Sequence[Posterior]) -> Indices:
 
 
 def blocks(X: Inputs, width: int) -> Iterator[tuple[Indices, Inputs]]:
-    """Cut X into parts whose Gram matrix with ``width`` other rows has at most ``BLOCK`` entries."""
-    n, step = len(X), max(1, BLOCK // max(1, width))
+    """Cut X into parts whose Gram matrix with ``width`` other rows stays in the cache (``CACHE`` entries).
+
+    A part has at least ``PART`` rows, so that a large factor is not read for a few rows at a time, as long as its Gram
+    matrix has at most ``BLOCK`` entries.
+    """
+    n, width = len(X), max(1, width)
+    step = max(CACHE // width, min(PART, BLOCK // width), 1)
     for start in range(0, n, step):
         rows = np.arange(start, min(start + step, n))
         yield rows, X if rows.size == n else X.take(rows)

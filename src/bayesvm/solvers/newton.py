@@ -24,9 +24,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from bayesvm._core import mode as native
 from bayesvm._core.gram import rows_times
+from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.likelihoods.base import Derivatives, Likelihood
+from bayesvm.likelihoods.native import native_loss
+from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg import SupportFactor
+from bayesvm.linalg.support_factor import B_NAME
 from bayesvm.solvers.base import MAPResult, Solver, Status
 from bayesvm.typing import Matrix, Vector
 
@@ -71,8 +76,31 @@ class Newton(Solver):
     max_iter: int = 100
 
     def solve(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> MAPResult:
-        """Return the mode; see :meth:`bayesvm.solvers.base.Solver.solve`."""
+        """Return the mode; see :meth:`bayesvm.solvers.base.Solver.solve`.
+
+        Losses that native code knows are treated there, in the same steps.
+        """
         self.check(likelihood)
+        loss = native_loss(likelihood)
+        if loss is None:
+            return self.solve_in_numpy(K, y, likelihood, warm_start=warm_start)
+        weights, copies = _EMPTY, _EMPTY
+        if isinstance(likelihood, Weighted):
+            weights, copies = likelihood.checked(y.size), likelihood.copies
+        start = _EMPTY if warm_start is None else np.ascontiguousarray(warm_start)
+        ending, order, n_iter, objective, kkt, f, *d = native.newton(
+            K, y, loss.kind, loss.parameters, weights, copies, start, self.tol, self.max_iter
+        )
+        if ending is native.Ending.NOT_POSITIVE_DEFINITE:
+            reason = "contains non-finite values" if not np.all(np.isfinite(K)) else "is not positive definite"
+            raise NotPositiveDefiniteError(f"{B_NAME} ({order} x {order}) {reason}")
+        derivatives = Derivatives(*d)
+        return MAPResult(-derivatives.gradient, f, objective, derivatives, kkt, n_iter, Status[ending.name])
+
+    def solve_in_numpy(
+        self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
+    ) -> MAPResult:
+        """Return the mode, step by step in NumPy: for losses that native code does not know, and as its reference."""
         point, n_iter = _start(K, y, likelihood, warm_start, self.tol)
         kkt = point.kkt
         status = Status.CONVERGED
@@ -171,6 +199,7 @@ def _chord_steps(
     return point
 
 
+_EMPTY = np.empty(0)
 #: Largest number of points that a line search looks at.
 LINE_STEPS = 50
 

@@ -27,13 +27,12 @@ void gaussian_from_inner(Matrix G, double variance) {
 
 NewMatrix gaussian_of_distances(ConstMatrix D, double scale, double variance, bool symmetric) {
   if (symmetric) check_square(D.shape(0), D.shape(1));
-  double* out = new double[D.shape(0) * D.shape(1)];
-  nb::capsule keep = owner(out);
+  const Reused out(D.shape(0) * D.shape(1));
   {
     nb::gil_scoped_release release;
-    gram::gaussian_of_distances(D.data(), D.shape(0), D.shape(1), symmetric, scale, variance, out);
+    gram::gaussian_of_distances(D.data(), D.shape(0), D.shape(1), symmetric, scale, variance, out.data);
   }
-  return NewMatrix(out, {D.shape(0), D.shape(1)}, keep);
+  return NewMatrix(out.data, {D.shape(0), D.shape(1)}, out.keep);
 }
 
 NewVector rows_times(ConstMatrix K, ConstNumbers rows, ConstVector x) {
@@ -51,13 +50,12 @@ NewMatrix scaled_block(ConstMatrix K, ConstNumbers rows, ConstVector root) {
   check_square(K.shape(0), K.shape(1));
   check_rows(rows, root.shape(0), K.shape(0));
   const std::size_t m = root.shape(0);
-  double* out = new double[m * m];
-  nb::capsule keep = owner(out);
+  const Reused out(m * m);
   {
     nb::gil_scoped_release release;
-    gram::scaled_block(K.data(), K.shape(1), rows.data(), root.data(), m, out);
+    gram::scaled_block(K.data(), K.shape(1), rows.data(), root.data(), m, out.data);
   }
-  return NewMatrix(out, {m, m}, keep);
+  return NewMatrix(out.data, {m, m}, out.keep);
 }
 
 } // namespace

@@ -1,0 +1,185 @@
+"""Speed beside scikit-learn's Gaussian processes, in the same run: ``python -m benchmarks.speed [name ...]``.
+
+Processor time of one thread, the functions in turn, the least of a few runs. All machines have a given kernel,
+``Gaussian() + Constant()``, so that no choice of models is timed. Parts: ``ringnorm`` and ``ringnorm-ard`` (fit with
+1000 rows), ``small`` (fits with 140 to 170 rows), ``evaluation`` (one evidence with gradient over the work that cannot
+be avoided), ``ep`` (the same by expectation propagation over Laplace's), ``noise`` (regression beside ``GPRegressor``),
+``sinc`` (regression beside scikit-learn's) and ``ls`` (least squares). Set OPENBLAS_NUM_THREADS=1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.model_selection import ShuffleSplit
+
+from bayesvm import BayesianLSSVC, BayesianSVC, BayesianSVR, GPRegressor
+from bayesvm.inference import EP
+from bayesvm.kernels import Constant, Gaussian
+from bayesvm.solvers import Newton
+from benchmarks._common import load, ringnorm, table
+from benchmarks.evaluation import HEAD as EVALUATION_HEAD
+from benchmarks.evaluation import rows_by_size
+
+
+def processor_seconds(functions: Sequence[Callable[[], Any]], repeats: int) -> list[float]:
+    """Return the least processor time of each function, called in turn ``repeats`` times."""
+    best = [np.inf] * len(functions)
+    for _ in range(repeats):
+        for k, function in enumerate(functions):
+            began = time.process_time()
+            function()
+            best[k] = min(best[k], time.process_time() - began)
+    return best
+
+
+def classifier(*, n_starts: int = 1, ard: bool = False, **options: Any) -> BayesianSVC:
+    """Return the machine that is timed, with the default posterior."""
+    return BayesianSVC(Gaussian() + Constant(), ard=ard, n_starts=n_starts, **options)
+
+
+def _ringnorm(*, ard: bool, repeats: int) -> str:
+    X, y = ringnorm(1000, np.random.default_rng(0))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    d = X.shape[1]
+    scale = np.full(d, np.sqrt(d)) if ard else np.sqrt(d)
+    ours, theirs = processor_seconds(
+        [
+            lambda: classifier(ard=ard).fit(X, y),
+            lambda: GaussianProcessClassifier(ConstantKernel(10.0) * RBF(scale)).fit(X, y),
+        ],
+        repeats,
+    )
+    name = "ringnorm n=1000, 20 length scales (70)" if ard else "ringnorm n=1000, one length scale (25)"
+    return table(["fit (goal)", "bayesvm s", "scikit-learn s", "times faster"], [[name, ours, theirs, theirs / ours]])
+
+
+def small() -> str:
+    """Return fits with few rows: one start and four beside one of scikit-learn's."""
+    rows = []
+    for name in ("heart", "thyroid", "banana"):
+        data = load(f"ida_{name}")
+        X, y = (data[part][data["train"][0]] for part in ("X", "y"))
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        one, four, theirs = processor_seconds(
+            [
+                lambda X=X, y=y: classifier().fit(X, y),
+                lambda X=X, y=y: classifier(n_starts=4).fit(X, y),
+                lambda X=X, y=y: GaussianProcessClassifier(ConstantKernel(1.0) * RBF(1.0)).fit(X, y),
+            ],
+            5,
+        )
+        rows.append([name, y.size, one, four, theirs, one / theirs, four / theirs])
+    return table(["data", "n", "one start s", "four s", "scikit-learn s", "ratio (1)", "ratio, four (1.5)"], rows)
+
+
+def evaluation() -> str:
+    """Return one evidence with gradient over the work that cannot be avoided."""
+    return table(EVALUATION_HEAD, rows_by_size([250, 1000, 4000]))
+
+
+def ep() -> str:
+    """Return one evidence with gradient by expectation propagation over Laplace's, warm after a small step."""
+    rows = []
+    for n in (400, 1000):
+        X, y = ringnorm(n, np.random.default_rng(0))
+        for likelihood in ("trigonometric", "raised-cosine"):
+            machine = classifier(likelihood=likelihood, posterior="laplace", calibrate=None).fit(X, y)
+            laplace, theta = machine.models_[0].objective, machine.models_[0].theta
+            both = [laplace, dataclasses.replace(laplace, inference=EP())]
+            starts = [o.evaluate(theta + 0.03).evidence.latent for o in both]
+            work = [lambda o=o, t=theta, s=s: o.evaluate(t, s) for o, s in zip(both, starts)]
+            seconds = processor_seconds(work, 15 if n < 1000 else 5)
+            factorisations = work[1]().evidence.n_iter
+            rows.append([n, likelihood, *(1e3 * s for s in seconds), factorisations, seconds[1] / seconds[0]])
+    return table(["n", "likelihood", "laplace ms", "ep ms", "ep factorisations", "ratio (4, 10)"], rows)
+
+
+class CountingNewton(Newton):
+    """Newton's solver that counts modes and factorisations."""
+
+    modes = 0
+    factorisations = 0
+
+    def solve(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the mode."""
+        found = super().solve(*args, **kwargs)
+        CountingNewton.modes += 1
+        CountingNewton.factorisations += found.n_iter
+        return found
+
+
+def noise() -> str:
+    """Return regression with the soft insensitive loss beside Gaussian noise, one length scale, four starts."""
+    rows = []
+    for name in ("reg_concrete", "boston", "reg_energy"):
+        data = load(name)
+        train, _ = next(ShuffleSplit(test_size=0.1, random_state=0).split(data["X"]))
+        X, y = data["X"][train], data["y"][train]
+        CountingNewton.modes = CountingNewton.factorisations = 0
+        BayesianSVR(solver=CountingNewton()).fit(X, y)
+        each = CountingNewton.factorisations / CountingNewton.modes
+        ours, gaussian = processor_seconds(
+            [lambda X=X, y=y: BayesianSVR().fit(X, y), lambda X=X, y=y: GPRegressor().fit(X, y)], 1
+        )
+        rows.append([name, y.size, CountingNewton.modes, each, ours, gaussian, ours / gaussian])
+    head = ["data", "n", "evaluations (80)", "factorisations each (3)", "SVR s", "GPRegressor s", "ratio (2)"]
+    return table(head, rows)
+
+
+def sinc() -> str:
+    """Return regression of a noisy sinc beside scikit-learn's Gaussian process, four starts against one."""
+    rows = []
+    for n, goal in ((1000, 20), (2000, 30)):
+        rng = np.random.default_rng(0)
+        X = rng.uniform(-10.0, 10.0, (n, 1))
+        y = np.sinc(X[:, 0] / np.pi) + 0.1 * rng.standard_normal(n)
+        peer = GaussianProcessRegressor(ConstantKernel(1.0) * RBF(1.0) + WhiteKernel(0.1))
+        ours, theirs = processor_seconds(
+            [lambda X=X, y=y: BayesianSVR().fit(X, y), lambda X=X, y=y, peer=peer: peer.fit(X, y)], 1
+        )
+        rows.append([n, ours, theirs, theirs / ours, goal])
+    return table(["n", "BayesianSVR s", "scikit-learn s", "times faster", "goal"], rows)
+
+
+def ls() -> str:
+    """Return a least-squares classifier with many rows."""
+    X, y = ringnorm(3200, np.random.default_rng(0))
+    (seconds,) = processor_seconds([lambda: BayesianLSSVC().fit(X, y)], 1)
+    return table(["BayesianLSSVC n", "seconds (6)"], [[3200, seconds]])
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "ringnorm": lambda: _ringnorm(ard=False, repeats=2),
+    "ringnorm-ard": lambda: _ringnorm(ard=True, repeats=1),
+    "small": small,
+    "evaluation": evaluation,
+    "ep": ep,
+    "noise": noise,
+    "sinc": sinc,
+    "ls": ls,
+}
+
+
+def main(names: Sequence[str]) -> None:
+    """Print the parts asked for, all if none is named."""
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        raise SystemExit(f"unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        classifier().fit(*ringnorm(100, np.random.default_rng(0)))  # what is imported on first use
+        for name in names or PARTS:
+            print(f"== {name}\n{PARTS[name]()}\n", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,64 @@
+// The routines of BLAS and LAPACK that native code calls: those of SciPy, handed over once by Python as the capsules of
+// scipy.linalg.cython_blas and cython_lapack, so that there is no second BLAS in the process. Matrices are column-major.
+#pragma once
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+namespace bayesvm {
+
+struct Lapack {
+  using Potrf = void(char*, int*, double*, int*, int*);
+  using Potrs = void(char*, int*, int*, double*, int*, double*, int*, int*);
+  using Lauum = void(char*, int*, double*, int*, int*);
+  using Trmm = void(char*, char*, char*, char*, int*, int*, double*, double*, int*, double*, int*);
+  using Symv = void(char*, int*, double*, double*, int*, double*, int*, double*, double*, int*);
+
+  Potrf* potrf = nullptr;
+  Potrs* potrs = nullptr;
+  Lauum* lauum = nullptr;
+  Trmm* trmm = nullptr;
+  Symv* symv = nullptr;
+};
+
+inline int as_int(std::size_t n) { return static_cast<int>(n); }
+
+// Lower Cholesky factor in place; returns LAPACK's info, zero on success.
+inline int potrf_lower(const Lapack& lapack, double* A, std::size_t n) {
+  char lower = 'L';
+  int size = as_int(n), info = 0;
+  lapack.potrf(&lower, &size, A, &size, &info);
+  return info;
+}
+
+// x = (L L')^-1 x for one right-hand side.
+inline void potrs_lower(const Lapack& lapack, const double* L, std::size_t n, double* x) {
+  char lower = 'L';
+  int size = as_int(n), one = 1, info = 0;
+  lapack.potrs(&lower, &size, &one, const_cast<double*>(L), &size, x, &size, &info);
+}
+
+// The lower triangle of A' A for a lower triangular A, in place.
+inline void lauum_lower(const Lapack& lapack, double* A, std::size_t n) {
+  char lower = 'L';
+  int size = as_int(n), info = 0;
+  lapack.lauum(&lower, &size, A, &size, &info);
+}
+
+// B (rows x columns) = scale * A B or scale * B A for a lower triangular A.
+inline void trmm_lower(const Lapack& lapack, char side, double scale, const double* A, std::size_t lda, double* B,
+                       std::size_t ldb, std::size_t rows, std::size_t columns) {
+  char lower = 'L', plain = 'N';
+  int m = as_int(rows), n = as_int(columns), a = as_int(lda), b = as_int(ldb);
+  lapack.trmm(&side, &lower, &plain, &plain, &m, &n, &scale, const_cast<double*>(A), &a, B, &b);
+}
+
+// out = A x for a symmetric A.
+inline void symv_lower(const Lapack& lapack, const double* A, std::size_t n, const double* x, double* out) {
+  char lower = 'L';
+  int size = as_int(n), one = 1;
+  double unit = 1.0, zero = 0.0;
+  lapack.symv(&lower, &size, &unit, const_cast<double*>(A), &size, const_cast<double*>(x), &one, &zero, out, &one);
+}
+
+} // namespace bayesvm

@@ -1,0 +1,234 @@
+#include "newton.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "../gram/loops.hpp"
+
+namespace bayesvm::mode {
+namespace {
+
+using Vector = std::vector<double>;
+
+constexpr int kLineSteps = 50;
+constexpr double kChordFrom = 0.1, kChordGain = 5.0;
+
+struct NotPositiveDefinite {
+  std::size_t order;
+};
+
+double dot(const Vector& a, const Vector& b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+// Cholesky factor of I + W^1/2 K W^1/2 on the points with curvature.
+class Factor {
+public:
+  Factor(const Lapack& lapack, const Problem& problem, const Vector& curvature) : lapack_(lapack) {
+    for (std::size_t i = 0; i < problem.n; ++i)
+      if (curvature[i] > 0.0) {
+        support_.push_back(static_cast<std::int64_t>(i));
+        root_.push_back(std::sqrt(curvature[i]));
+      }
+    const std::size_t m = support_.size();
+    L_.resize(m * m);
+    gram::scaled_block(problem.K, problem.n, support_.data(), root_.data(), m, L_.data());
+    if (m == 0) return;
+    bool good = potrf_lower(lapack, L_.data(), m) == 0;
+    for (std::size_t k = 0; k < m && good; ++k)
+      good = std::isfinite(L_[k * m + k]);
+    if (!good) throw NotPositiveDefinite{m};
+  }
+
+  // -(I + W K)^-1 r, given r and K r.
+  Vector direction(const Vector& residual, const Vector& K_residual) const {
+    Vector part(support_.size()), out(residual.size());
+    for (std::size_t k = 0; k < part.size(); ++k)
+      part[k] = root_[k] * K_residual[support_[k]];
+    if (!part.empty()) potrs_lower(lapack_, L_.data(), part.size(), part.data());
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = -residual[i];
+    for (std::size_t k = 0; k < part.size(); ++k)
+      out[support_[k]] += root_[k] * part[k];
+    return out;
+  }
+
+private:
+  const Lapack& lapack_;
+  std::vector<std::int64_t> support_;
+  Vector root_, L_;
+};
+
+class Solver {
+public:
+  Solver(const Lapack& lapack, const Problem& problem, double tol) : lapack_(lapack), problem_(problem), tol_(tol) {}
+
+  // The first iterate, from latent values if they are given, and the number of factorisations spent on it.
+  Point start(const double* latent, int& n_iter) const {
+    const Vector zeros(problem_.n, 0.0);
+    Point zero = point(zeros, zeros);
+    if (latent == nullptr) return zero;
+    const Vector f(latent, latent + problem_.n);
+    const Point there = point(zeros, f);
+    for (const double loss : there.loss)
+      if (!std::isfinite(loss)) return zero;
+    Vector target(problem_.n);
+    for (std::size_t i = 0; i < target.size(); ++i)
+      target[i] = there.curvature[i] * f[i] - there.gradient[i];
+    const Factor factor(lapack_, problem_, there.curvature);
+    n_iter = 1;
+    Vector alpha = factor.direction(target, times(target));
+    for (double& a : alpha)
+      a = -a;
+    const Vector K_alpha = times(alpha);
+    for (const double shrink : {1.0, 0.9, 0.7, 0.5, 0.25}) {
+      Point shrunk = moved(zero, alpha, K_alpha, shrink);
+      if (shrunk.objective < zero.objective) return chord_steps(std::move(shrunk), factor);
+    }
+    return zero;
+  }
+
+  // One Newton step from the point, with line search and chord steps; false if there is no lower point.
+  bool step(Point& at) const {
+    const Factor factor(lapack_, problem_, at.curvature);
+    const Vector residual = residual_of(at);
+    const Vector direction = factor.direction(residual, times(residual));
+    Point lower;
+    bool full = false;
+    if (!line_search(at, residual, direction, lower, full)) return false;
+    at = full ? chord_steps(std::move(lower), factor) : std::move(lower);
+    return true;
+  }
+
+private:
+  const Lapack& lapack_;
+  const Problem& problem_;
+  double tol_;
+
+  Vector times(const Vector& x) const {
+    const std::size_t n = problem_.n;
+    std::vector<std::int64_t> rows;
+    for (std::size_t i = 0; i < n; ++i)
+      if (x[i] != 0.0) rows.push_back(static_cast<std::int64_t>(i));
+    Vector out(n);
+    if (static_cast<double>(rows.size()) > 0.5 * static_cast<double>(n)) {
+      symv_lower(lapack_, problem_.K, n, x.data(), out.data());
+      return out;
+    }
+    Vector values(rows.size());
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      values[k] = x[static_cast<std::size_t>(rows[k])];
+    gram::rows_times(problem_.K, n, rows.data(), values.data(), rows.size(), out.data());
+    return out;
+  }
+
+  static Vector residual_of(const Point& at) {
+    Vector residual(at.alpha);
+    for (std::size_t i = 0; i < residual.size(); ++i)
+      residual[i] += at.gradient[i];
+    return residual;
+  }
+
+  Point point(Vector alpha, Vector f) const {
+    const std::size_t n = problem_.n;
+    const bool of_margin = problem_.loss.of_margin();
+    Point out;
+    out.loss.resize(n);
+    out.gradient.resize(n);
+    out.curvature.resize(n);
+    out.third.resize(n);
+    double total = 0.0, residual = 0.0, scale = 1.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double slope = of_margin ? problem_.y[i] : -1.0;
+      const Derivatives d = problem_.loss.at(of_margin ? problem_.y[i] * f[i] : problem_.y[i] - f[i]);
+      const double w = problem_.weights == nullptr ? 1.0 : problem_.weights[i];
+      const double copies = problem_.copies == nullptr ? 1.0 : problem_.copies[i];
+      out.loss[i] = w > 0.0 ? w * d.loss : 0.0;
+      out.gradient[i] = slope * w * d.gradient;
+      out.curvature[i] = w * d.curvature;
+      out.third[i] = slope * w * d.third;
+      total += out.loss[i];
+      residual = std::max(residual, std::abs(alpha[i] + out.gradient[i]) / copies);
+      scale = std::max(scale, std::abs(out.gradient[i]) / copies);
+    }
+    out.objective = 0.5 * dot(alpha, f) + total;
+    out.kkt = residual / scale;
+    out.alpha = std::move(alpha);
+    out.f = std::move(f);
+    return out;
+  }
+
+  Point moved(const Point& from, const Vector& direction, const Vector& K_direction, double t) const {
+    Vector alpha(from.alpha), f(from.f);
+    for (std::size_t i = 0; i < alpha.size(); ++i) {
+      alpha[i] += t * direction[i];
+      f[i] += t * K_direction[i];
+    }
+    return point(std::move(alpha), std::move(f));
+  }
+
+  bool line_search(const Point& from, const Vector& residual, const Vector& direction, Point& best, bool& full) const {
+    const Vector K_direction = times(direction);
+    const double slope = dot(residual, K_direction), rounding = 1e-14 * (1.0 + std::abs(from.objective));
+    double t = 1.0, low = 0.0, high = 1.0;
+    bool found = false;
+    for (int trial = 0; trial < kLineSteps; ++trial) {
+      Point next = moved(from, direction, K_direction, t);
+      const bool finite = std::isfinite(next.objective);
+      const double ahead = finite ? dot(residual_of(next), K_direction) : INFINITY;
+      if (next.objective <= from.objective + 1e-4 * t * slope + rounding &&
+          (next.objective < from.objective - rounding || next.kkt < from.kkt)) {
+        best = std::move(next);
+        found = true;
+        if (t == 1.0 || std::abs(ahead) <= 0.1 * std::abs(slope)) break;
+      }
+      (ahead < 0.0 ? low : high) = t;
+      if (low >= high) break;
+      t = low == 0.0 ? 0.1 * high : low < 0.1 * high ? std::sqrt(low * high) : 0.5 * (low + high);
+    }
+    full = t == 1.0;
+    return found;
+  }
+
+  Point chord_steps(Point at, const Factor& factor) const {
+    while (tol_ < at.kkt && at.kkt < kChordFrom) {
+      const Vector residual = residual_of(at);
+      const Vector direction = factor.direction(residual, times(residual));
+      Point next = moved(at, direction, times(direction), 1.0);
+      if (!(kChordGain * next.kkt < at.kkt)) break;
+      at = std::move(next);
+    }
+    return at;
+  }
+};
+
+} // namespace
+
+Result newton(const Lapack& lapack, const Problem& problem, const double* start, double tol, int max_iter) {
+  const Solver solver(lapack, problem, tol);
+  Result result;
+  try {
+    result.point = solver.start(start, result.n_iter);
+    while (result.point.kkt > tol) {
+      if (result.n_iter >= max_iter) {
+        result.ending = Ending::max_iter;
+        break;
+      }
+      ++result.n_iter;
+      if (!solver.step(result.point)) {
+        result.ending = Ending::stalled;
+        break;
+      }
+    }
+  } catch (const NotPositiveDefinite& error) {
+    result.ending = Ending::not_positive_definite;
+    result.order = error.order;
+  }
+  return result;
+}
+
+} // namespace bayesvm::mode

@@ -1,0 +1,20 @@
+// Inverses of triangular matrices.
+#pragma once
+#include <cstddef>
+
+#include "lapack.hpp"
+
+namespace bayesvm {
+
+// In place: the lower triangle of A (n x n, column-major, leading dimension lda) becomes its inverse; what stands above
+// the diagonal is not touched. Halves are inverted one after the other and joined by two products, so that nearly all
+// of the work is done by trmm.
+void invert_lower(const Lapack& lapack, double* A, std::size_t lda, std::size_t n);
+
+// In place: the lower triangle of A becomes A' A, and what stands above the diagonal is filled in.
+void square_lower(const Lapack& lapack, double* A, std::size_t n);
+
+// out[j] = squared norm of column j of the lower triangle of A.
+void lower_column_squares(const double* A, std::size_t n, double* out);
+
+} // namespace bayesvm

@@ -1,0 +1,54 @@
+"""Which losses native code knows (:mod:`bayesvm._core.mode`), and with which parameters.
+
+The table is by exact class: a subclass may have another loss, and any class that is not in it is treated in NumPy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bayesvm._core.mode import LossKind
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.likelihoods.huber import Huber
+from bayesvm.likelihoods.logistic import Logistic
+from bayesvm.likelihoods.raised_cosine import RaisedCosine
+from bayesvm.likelihoods.smooth_insensitive import SmoothInsensitive
+from bayesvm.likelihoods.soft_insensitive import SoftInsensitive
+from bayesvm.likelihoods.trigonometric import Trigonometric
+
+
+@dataclasses.dataclass(frozen=True)
+class NativeLoss:
+    """A loss as native code knows it."""
+
+    kind: LossKind
+    parameters: tuple[float, ...]
+
+
+def _none(likelihood: Any) -> tuple[float, ...]:
+    return ()
+
+
+def _transition(likelihood: Any) -> tuple[float, ...]:
+    return likelihood.C, likelihood.epsilon, likelihood.beta, likelihood.log_mass
+
+
+TABLE: Mapping[type, tuple[LossKind, Callable[[Any], tuple[float, ...]]]] = {
+    Trigonometric: (LossKind.TRIGONOMETRIC, _none),
+    RaisedCosine: (LossKind.RAISED_COSINE, _none),
+    Logistic: (LossKind.LOGISTIC, _none),
+    SoftInsensitive: (LossKind.SOFT_INSENSITIVE, _transition),
+    Huber: (LossKind.SOFT_INSENSITIVE, _transition),
+    SmoothInsensitive: (LossKind.SMOOTH_INSENSITIVE, _transition),
+}
+
+
+def native_loss(likelihood: Likelihood) -> NativeLoss | None:
+    """Return the loss of one sample as native code knows it, None if it does not."""
+    found = TABLE.get(type(likelihood.plain))
+    return None if found is None else NativeLoss(found[0], found[1](likelihood.plain))
+
+
+__all__ = ["TABLE", "NativeLoss", "native_loss"]

@@ -1,0 +1,107 @@
+"""Native Newton: losses against the likelihoods, the mode against the same steps in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bayesvm.likelihoods as lib
+from bayesvm._core import mode
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.likelihoods.native import TABLE, native_loss
+from bayesvm.likelihoods.weighted import Weighted
+from bayesvm.solvers.newton import Newton
+from bayesvm.testing.solvers import problem
+
+LOSSES = [
+    lib.Trigonometric(),
+    lib.RaisedCosine(),
+    lib.Logistic(),
+    lib.SoftInsensitive(),
+    lib.SoftInsensitive(3.0, 0.4, 0.05),
+    lib.SoftInsensitive(3.0, 0.4, 1.0),
+    lib.Huber(2.0, 0.3),
+    lib.SmoothInsensitive(),
+    lib.SmoothInsensitive(20.0, 0.2, 0.7),
+]
+NAMES = [f"{type(loss).__name__}-{i}" for i, loss in enumerate(LOSSES)]
+
+
+def test_every_class_of_the_table_is_tried():
+    assert {type(loss) for loss in LOSSES} == set(TABLE)
+
+
+@pytest.mark.parametrize("likelihood", LOSSES, ids=NAMES)
+def test_derivatives_are_those_of_the_likelihood(likelihood):
+    small = np.geomspace(1e-12, 1e-2, 41)
+    t = np.concatenate([np.linspace(-3.0, 3.0, 601), -1.0 + small, 1.0 - small, small, [-800.0, 30.0, 800.0]])
+    t = np.concatenate(
+        [t, likelihood.knots, *(k + small for k in likelihood.knots), *(k - small for k in likelihood.knots)]
+    )
+    loss = native_loss(likelihood)
+    found, p = mode.derivatives(loss.kind, loss.parameters, t), likelihood.profile(t)
+    for mine, theirs in zip(found, (p.loss, p.gradient, p.curvature, p.third)):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("likelihood", LOSSES, ids=NAMES)
+def test_mode_is_that_of_the_same_steps_in_numpy(likelihood, weighted):
+    K, y = problem(likelihood, n=60)
+    if weighted:
+        likelihood = Weighted(likelihood, np.tile([1.0, 3.0, 0.5, 0.0], 15))
+    solver = Newton()
+    start = None
+    for scale in (1.0, 30.0, 1e-3):
+        found = solver.solve(scale * K, y, likelihood, warm_start=start)
+        other = solver.solve_in_numpy(scale * K, y, likelihood, warm_start=start)
+        assert (found.status, found.n_iter) == (other.status, other.n_iter)
+        size = 1.0 + np.abs(other.f).max()
+        np.testing.assert_allclose(found.f, other.f, rtol=1e-10, atol=1e-10 * size)
+        np.testing.assert_allclose(found.alpha, other.alpha, rtol=1e-8, atol=1e-9)
+        assert found.objective == pytest.approx(other.objective, rel=1e-10)
+        start = found.f
+
+
+def test_warm_start_where_the_loss_is_infinite_is_not_used():
+    likelihood = lib.Trigonometric()
+    K, y = problem(likelihood, n=30)
+    solver = Newton()
+    found, cold = solver.solve(K, y, likelihood, warm_start=-5.0 * y), solver.solve(K, y, likelihood)
+    np.testing.assert_array_equal(found.f, cold.f)
+
+
+def test_budget_is_kept():
+    likelihood = lib.Logistic()
+    K, y = problem(likelihood, n=30)
+    found = Newton(max_iter=1).solve(100.0 * K, y, likelihood)
+    assert found.n_iter == 1
+    assert not found.status.ok
+
+
+def test_a_subclass_with_another_loss_is_not_taken_for_its_parent():
+    class Steeper(lib.Logistic):
+        def profile(self, t):
+            p = super().profile(2.0 * np.asarray(t))
+            return type(p)(p.loss, 2.0 * p.gradient, 4.0 * p.curvature, 8.0 * p.third)
+
+    assert native_loss(Steeper()) is None
+
+
+@pytest.mark.parametrize("broken", ["negative", "not finite"])
+def test_errors_name_the_matrix(broken):
+    likelihood = lib.Logistic()
+    K, y = problem(likelihood, n=10)
+    K = -10.0 * K if broken == "negative" else np.where(np.eye(10) > 0.0, np.nan, K)
+    with pytest.raises(NotPositiveDefiniteError, match=r"I \+ W\^1/2 K W\^1/2 .* \(10 x 10\)"):
+        Newton().solve(K, y, likelihood)
+
+
+def test_shapes_and_parameters_are_checked():
+    K, y, empty = np.eye(3), np.ones(3), np.empty(0)
+    with pytest.raises(ValueError, match="4 parameters"):
+        mode.derivatives(mode.LossKind.SOFT_INSENSITIVE, (1.0,), y)
+    for arguments in ((K, y[:2], empty, empty, empty), (K, y, y[:1], y, empty), (K, y, empty, empty, y[:2])):
+        matrix, targets, weights, copies, start = arguments
+        with pytest.raises(ValueError, match="expected 3 values"):
+            mode.newton(matrix, targets, mode.LossKind.LOGISTIC, (), weights, copies, start, 1e-9, 10)

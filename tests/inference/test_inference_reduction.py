@@ -1,0 +1,138 @@
+"""Posteriors on few rows: the projection against dense formulas, the choice of rows, and the bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bayesvm.likelihoods as lib
+from bayesvm.inference import EP, Exact, Laplace, Posterior, leave_one_out
+from bayesvm.inference.reduction import reduce_posteriors
+from bayesvm.linalg import SignedFactor
+
+TOL = 0.02
+
+
+def gram(X, Z, scale=1.0):
+    """Return the Gram matrix of a Gaussian kernel plus a constant."""
+    return 2.0 * np.exp(-0.5 * ((X[:, None] - Z[None]) ** 2).sum(axis=2) / scale**2) + 1.0
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(150, 2)), rng.uniform(-5.0, 5.0, size=(400, 2))
+
+
+def labels(X):
+    return np.where(X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.3 * np.cos(7.0 * X[:, 0]) > 0.0, 1.0, -1.0)
+
+
+def inferred(name, X):
+    """Return posterior and marginals by some method."""
+    K, y = gram(X, X), labels(X)
+    if name == "negative curvatures":
+        posterior = Posterior.of(0.1 * y, SignedFactor.of(K, np.where(np.arange(y.size) % 10, 0.3, -0.02)))
+        return K, posterior, leave_one_out(K, posterior).var
+    method, likelihood, targets = {
+        "ep": (EP(), lib.Trigonometric(), y),
+        "laplace": (Laplace(), lib.Logistic(), y),
+        "exact": (Exact(), lib.GaussianNoise(0.1), np.sin(X[:, 0]) + 0.2 * X[:, 1]),
+    }[name]
+    posterior, _ = method.infer(K, targets, likelihood)
+    return K, posterior, leave_one_out(K, posterior).var
+
+
+METHODS = ["ep", "laplace", "exact", "negative curvatures"]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_posterior_of_the_basis_is_kept_and_the_prior_conditional_taken_elsewhere(name, inputs):
+    X, Z = inputs
+    K, posterior, var = inferred(name, X)
+    (reduced,), reduction = reduce_posteriors(K, [posterior], [var], TOL)
+    B = reduction.basis
+    assert B.size < posterior.support.size / 2
+    np.testing.assert_array_equal(reduced.support, B)
+    full = K[:, posterior.support]
+    m, S = posterior.mean(full)[B], posterior.covariance(full, K)[np.ix_(B, B)]
+    inverse = np.linalg.inv(K[np.ix_(B, B)])
+    K_s, prior = gram(Z, X[B]), gram(Z, Z)
+    P = K_s @ inverse
+    np.testing.assert_allclose(reduced.mean(K_s), P @ m, atol=1e-6)
+    expected = prior - P @ K_s.T + P @ S @ P.T
+    np.testing.assert_allclose(reduced.covariance(K_s, prior), expected, atol=1e-6)
+    np.testing.assert_allclose(reduced.var(K_s, np.diagonal(prior)), np.diagonal(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("tol", [0.2, 0.02, 1e-3])
+def test_no_training_row_changes_by_more_than_the_tolerance(name, tol, inputs):
+    K, posterior, var = inferred(name, inputs[0])
+    (reduced,), reduction = reduce_posteriors(K, [posterior], [var], tol)
+    full, few = K[:, posterior.support], K[:, reduced.support]
+    mean = np.abs(reduced.mean(few) - posterior.mean(full)) / np.sqrt(var)
+    std = np.abs(np.sqrt(reduced.var(few, np.diagonal(K)) / var) - 1.0)
+    worst = max(mean.max(), std.max())
+    assert reduction.error == pytest.approx(worst, abs=1e-9)
+    assert worst <= 1.01 * tol
+    assert reduction.tol == tol
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("tol", [0.5, 0.02])
+def test_the_bound_of_the_mean_holds_everywhere(name, tol, inputs):
+    X, Z = inputs
+    K, posterior, var = inferred(name, X)
+    (reduced,), reduction = reduce_posteriors(K, [posterior], [var], tol)
+    for points in (X, Z):
+        prior = np.full(len(points), 3.0)
+        few = gram(points, X[reduced.support])
+        change = np.abs(reduced.mean(few) - posterior.mean(gram(points, X[posterior.support])))
+        assert np.all(change <= reduction.mean_bound * np.sqrt(reduced.var(few, prior)) + 1e-9)
+
+
+def test_a_smaller_tolerance_takes_more_rows(inputs):
+    K, posterior, var = inferred("ep", inputs[0])
+    sizes = [reduce_posteriors(K, [posterior], [var], tol)[1].basis.size for tol in (0.3, 0.1, 0.03, 0.01)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+
+
+def test_several_outputs_share_a_basis(inputs):
+    X, _ = inputs
+    K, y = gram(X, X), labels(X)
+    posteriors = [EP().infer(K, sign * y, lib.Probit())[0] for sign in (1.0, -1.0)]
+    posteriors.append(EP().infer(K, labels(X[:, ::-1]), lib.Probit())[0])
+    variances = [leave_one_out(K, p).var for p in posteriors]
+    reduced, reduction = reduce_posteriors(K, posteriors, variances, TOL)
+    assert len(reduced) == 3
+    for p in reduced:
+        np.testing.assert_array_equal(p.support, reduction.basis)
+    np.testing.assert_allclose(reduced[0].alpha, -reduced[1].alpha, rtol=1e-9, atol=1e-9)
+    assert reduction.error <= 1.01 * TOL
+
+
+def test_a_kernel_of_low_rank_is_reproduced_with_as_many_rows(inputs):
+    X, _ = inputs
+    K = X @ X.T + 1.0
+    posterior, _ = EP().infer(K, labels(X), lib.Probit())
+    var = leave_one_out(K, posterior).var
+    (reduced,), reduction = reduce_posteriors(K, [posterior], [var], 1e-5)
+    assert reduction.basis.size == 3
+    few = K[:, reduced.support]
+    np.testing.assert_allclose(reduced.mean(few), posterior.mean(K[:, posterior.support]), atol=1e-6)
+    np.testing.assert_allclose(reduced.var(few, np.diagonal(K)), var, rtol=1e-5)
+
+
+def test_repeated_rows_enter_once(inputs):
+    X = np.repeat(inputs[0][:40], 3, axis=0)
+    K, posterior, var = inferred("ep", X)
+    _, reduction = reduce_posteriors(K, [posterior], [var], 1e-6)
+    assert np.unique(X[reduction.basis], axis=0).shape[0] == reduction.basis.size <= 40
+
+
+def test_no_reduction_where_every_row_counts():
+    K = np.eye(12)
+    posterior, _ = Laplace().infer(K, np.where(np.arange(12) % 2, 1.0, -1.0), lib.Logistic())
+    assert reduce_posteriors(K, [posterior], [leave_one_out(K, posterior).var], TOL) is None
