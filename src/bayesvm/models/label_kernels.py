@@ -66,10 +66,10 @@ class LabelKernels:
         wider = (gaussian + Linear(_variance(gaussian) / (np.e * data.n_features)) + constant).bind(data.n_features)
         yield KernelCandidate(wider, "gaussian + linear", [start_at(wider, first)])
         rough = (Matern52(_variance(gaussian), _lengthscale(gaussian)) + constant).bind(data.n_features)
-        if worth_a_search(first, rough):
+        if worth_a_search(first, rough, data):
             yield KernelCandidate(rough, "matern52", [first.theta])
         common = common_scale(first.kernel, data)
-        if common is not None and worth_a_search(first, common):
+        if common is not None and worth_a_search(first, common, data):
             yield KernelCandidate(common, "gaussian, common scale", [first.theta])
         if data.n_features > 1:
             yield from self._per_feature(data, first, tried)
@@ -122,14 +122,14 @@ def _lengthscale(kernel: Any) -> float:
     return float(kernel.lengthscale)
 
 
-def worth_a_search(first: GaussianProcessModel, kernel: Kernel) -> bool:
+def worth_a_search(first: GaussianProcessModel, kernel: Kernel, data: TrainingData) -> bool:
     """Whether another kernel of the same parameters is not far below the first at the hyperparameters of that."""
     objective = dataclasses.replace(first.objective, kernel=kernel)
     try:
         value = objective.evaluate(first.theta, first.evidence.latent).value
     except NotPositiveDefiniteError:
         return False
-    return value > first.maximum.value - FAR * objective.n_rows
+    return bool(value > first.maximum.value - FAR * data.counts.sum())
 
 
 def _predicted_score(first: GaussianProcessModel, kernel: Kernel) -> float:

@@ -81,7 +81,7 @@ class TargetKernels:
         for name, rougher in (("matern52", Matern52()), ("matern32", Matern32())):
             yield KernelCandidate((rougher + Constant()).bind(d), name, [_best(tried).theta])
         common = common_scale(first.kernel, data)
-        if common is not None and worth_a_search(first, common):
+        if common is not None and worth_a_search(first, common, data):
             yield KernelCandidate(common, "gaussian, common scale", [first.theta])
         if d > 1:
             yield from self._per_feature(data, tried)
@@ -158,14 +158,14 @@ def _untied(model: GaussianProcessModel, kernel: Kernel) -> Vector:
 
 def _unusual(model: GaussianProcessModel, data: TrainingData) -> bool:
     """Whether the leave-one-out residuals are not those of Gaussian noise."""
-    K, n, noise = model.kernel.gram(model.objective.X), data.n_rows, model.likelihood.plain
+    K, noise = model.kernel.gram(model.objective.X), model.likelihood.plain
     assert isinstance(noise, Regression)
     for posterior, y in zip(model.posteriors, model.objective.outputs, strict=True):
         q = leave_one_out(K, posterior, model.likelihood.copies)
         z = (y - q.cavity_mean) / np.sqrt(q.cavity_var + noise.noise_variance)
         z = z - np.average(z, weights=data.counts)
         kurtosis = np.average(z**4, weights=data.counts) / np.average(z**2, weights=data.counts) ** 2 - 3.0
-        if abs(kurtosis) > np.sqrt(24.0 / n):
+        if abs(kurtosis) > np.sqrt(24.0 / data.counts.sum()):
             return True
     return False
 
