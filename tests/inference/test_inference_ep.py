@@ -8,8 +8,7 @@ from scipy.stats import multivariate_normal, norm
 
 import bayesvm.likelihoods as lib
 from bayesvm.hyper import EvidenceObjective
-from bayesvm.inference import EP, Exact, Laplace, leave_one_out
-from bayesvm.inference import ep
+from bayesvm.inference import EP, Exact, Laplace, ep, leave_one_out
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, RationalQuadratic
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.linalg import SignedFactor
