@@ -87,6 +87,9 @@ class Parameterized:
         limits = {n: None if b is None else check_bounds(f"{owner}.{n}", b) for n, b in self.limits.items()}
         object.__setattr__(self, "limits", limits)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_free_fields"}  # found again when asked
+
     def _check_names(self, names: Iterable[str]) -> None:
         for name in names:
             if name not in self.positive:

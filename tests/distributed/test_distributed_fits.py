@@ -38,7 +38,7 @@ def svr(**options):
 @pytest.mark.parametrize("options", [{}, {"ard": True}, {"class_weight": "balanced"}], ids=["plain", "ard", "balanced"])
 def test_one_block_is_the_plain_classifier(options):
     ours = DistributedSVC(n_starts=2, **options).fit(X, LABELS)
-    plain = bayesvm.BayesianSVC(None, n_starts=2, **options).fit(X, LABELS)
+    plain = bayesvm.BayesianSVC(None, n_starts=2, reduce=None, **options).fit(X, LABELS)
     assert ours.n_blocks_ == 1
     assert ours.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-8)
     assert ours.loo_log_likelihood_ == pytest.approx(plain.loo_log_likelihood_, abs=1e-7)
@@ -58,7 +58,7 @@ def test_one_block_is_the_plain_regressor(weighted):
 
 def test_one_block_with_several_classes_and_outputs():
     y = np.digitize(TARGETS, [-1.0, 1.0])
-    ours, plain = DistributedSVC(n_starts=1).fit(X, y), bayesvm.BayesianSVC(None, n_starts=1).fit(X, y)
+    ours, plain = DistributedSVC(n_starts=1).fit(X, y), bayesvm.BayesianSVC(None, n_starts=1, reduce=None).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), plain.predict_proba(X), atol=1e-8)
     Y = np.column_stack([TARGETS, X[:, 2]])
     for share in (True, False):

@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal, norm
 
 import bayesvm.likelihoods as lib
 from bayesvm.hyper import EvidenceObjective
-from bayesvm.inference import EP, Exact, Laplace, leave_one_out
+from bayesvm.inference import EP, Exact, Laplace, ep, leave_one_out
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, RationalQuadratic
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.linalg import SignedFactor
@@ -192,6 +192,38 @@ def test_latent_values_of_laplace_are_a_warm_start():
     _, cold = EP().infer(K, y, lib.RaisedCosine())
     _, warm = EP().infer(K, y, lib.RaisedCosine(), warm_start=laplace.latent)
     assert warm.value == pytest.approx(cold.value, abs=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=NAMES)
+def test_prediction_of_sweeps_ends_at_the_same_fixed_point_with_no_more_factorisations(
+    likelihood, weighted, monkeypatch
+):
+    K, y = problem(likelihood, n=40)
+    if weighted:
+        likelihood = lib.Weighted(likelihood, np.linspace(0.4, 3.0, 40))
+    posterior, evidence = TIGHT.infer(3.0 * K, y, likelihood)
+    monkeypatch.setattr(ep, "PREDICTED", 0.0)
+    mixed, plain = TIGHT.infer(3.0 * K, y, likelihood)
+    assert evidence.value == pytest.approx(plain.value, rel=1e-9, abs=1e-9)
+    np.testing.assert_allclose(posterior.coefficients(40), mixed.coefficients(40), rtol=1e-6, atol=1e-7)
+    assert evidence.n_iter <= plain.n_iter
+
+
+def test_few_factorisations_are_enough(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = np.where(X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.4 * rng.normal(size=120) > 0.0, 1.0, -1.0)
+    K = (Gaussian(5.0, 1.0) + Constant()).gram(X)
+    for likelihood in (lib.Trigonometric(), lib.RaisedCosine(), lib.Logistic(), lib.Probit()):
+        _, cold = EP().infer(K, y, likelihood)
+        _, warm = EP().infer(1.05 * K, y, likelihood, warm_start=cold.latent)
+        with monkeypatch.context() as patch:
+            patch.setattr(ep, "PREDICTED", 0.0)
+            _, mixed = EP().infer(K, y, likelihood)
+        assert cold.status is warm.status is Status.CONVERGED
+        assert cold.n_iter < 0.7 * mixed.n_iter
+        assert warm.n_iter <= 4
 
 
 def test_says_when_it_ran_out_of_sweeps():

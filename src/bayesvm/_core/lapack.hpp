@@ -1,5 +1,6 @@
 // The routines of BLAS and LAPACK that native code calls: those of SciPy, handed over once by Python as the capsules of
-// scipy.linalg.cython_blas and cython_lapack, so that there is no second BLAS in the process. Matrices are column-major.
+// scipy.linalg.cython_blas and cython_lapack, so that there is no second BLAS in the process. Matrices are
+// column-major.
 #pragma once
 #include <cstddef>
 #include <stdexcept>
@@ -21,7 +22,9 @@ struct Lapack {
   Symv* symv = nullptr;
 };
 
-inline int as_int(std::size_t n) { return static_cast<int>(n); }
+inline int as_int(std::size_t n) {
+  return static_cast<int>(n);
+}
 
 // Lower Cholesky factor in place; returns LAPACK's info, zero on success.
 inline int potrf_lower(const Lapack& lapack, double* A, std::size_t n) {

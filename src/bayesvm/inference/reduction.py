@@ -39,7 +39,7 @@ from bayesvm.linalg.projected_factor import ProjectedFactor
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Rows chosen between two updates of the variances: this share of the basis.
-BATCH = 0.1
+BATCH = 0.2
 #: Least prior variance of a new row given the basis, relative to its own: with less it would add rounding only.
 INDEPENDENT = 1e-10
 

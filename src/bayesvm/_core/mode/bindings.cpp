@@ -18,7 +18,9 @@ namespace {
 
 Lapack lapack;
 
-void use_lapack(const nb::dict& routines) { lapack = lapack_from(routines); }
+void use_lapack(const nb::dict& routines) {
+  lapack = lapack_from(routines);
+}
 
 mode::Loss checked_loss(mode::LossKind kind, std::vector<double> parameters) {
   if (parameters.size() != mode::Loss::count(kind))
@@ -94,5 +96,6 @@ NB_MODULE(_mode, m) {
   m.def("derivatives", &derivatives, "kind"_a, "parameters"_a, "t"_a,
         "Return the loss and its first three derivatives, one row each.");
   m.def("newton", &newton, "K"_a, "y"_a, "kind"_a, "parameters"_a, "weights"_a, "copies"_a, "start"_a, "tol"_a,
-        "max_iter"_a, "Return (ending, order, n_iter, objective, kkt, f, loss, gradient, curvature, third) of the mode.");
+        "max_iter"_a,
+        "Return (ending, order, n_iter, objective, kkt, f, loss, gradient, curvature, third) of the mode.");
 }

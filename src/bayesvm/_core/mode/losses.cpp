@@ -76,8 +76,7 @@ Derivatives insensitive(LossKind kind, const std::vector<double>& parameters, do
   const double sign = t > 0.0 ? 1.0 : t < 0.0 ? -1.0 : 0.0;
   if (at < 0.0) return {log_mass, 0.0, 0.0, 0.0};
   if (at > 1.0) return {C * (size - epsilon) + log_mass, C * sign, 0.0, 0.0};
-  if (kind == LossKind::soft_insensitive)
-    return {C * width * 0.5 * at * at + log_mass, C * sign * at, C / width, 0.0};
+  if (kind == LossKind::soft_insensitive) return {C * width * 0.5 * at * at + log_mass, C * sign * at, C / width, 0.0};
   const double side = std::min(at, 1.0 - at), quarter = std::min(side, 0.5 - side), angle = 2.0 * kPi * at;
   const double sine = std::sin(kPi * side);
   const double twist = std::copysign(2.0 * kPi, 0.5 - at) * std::sin(2.0 * kPi * quarter);

@@ -20,7 +20,9 @@ using FortranMatrix = nb::ndarray<const double, nb::ndim<2>, nb::f_contig, nb::d
 
 Lapack lapack;
 
-void use_lapack(const nb::dict& routines) { lapack = lapack_from(routines); }
+void use_lapack(const nb::dict& routines) {
+  lapack = lapack_from(routines);
+}
 
 template <class Value> struct Fresh {
   explicit Fresh(std::size_t size) : data(new Value[size]), keep(owner(data)) {}
@@ -28,7 +30,9 @@ template <class Value> struct Fresh {
   nb::capsule keep;
 };
 
-NewVector vector(const Fresh<double>& fresh, std::size_t n) { return NewVector(fresh.data, {n}, fresh.keep); }
+NewVector vector(const Fresh<double>& fresh, std::size_t n) {
+  return NewVector(fresh.data, {n}, fresh.keep);
+}
 
 NewMatrix fortran(const Reused& fresh, std::size_t n) {
   const std::size_t shape[2] = {n, n};
@@ -113,7 +117,8 @@ nb::tuple site_posterior(ConstMatrix K, ConstVector tau, ConstVector nu) {
     info = sites::posterior(lapack, K.data(), n, support.data, root.data, m, nu.data(), results);
   }
   return nb::make_tuple(info, NewNumbers(support.data, {m}, support.keep), vector(root, m), fortran(L, m),
-                        fortran(inverse, m), results.log_det, vector(alpha, n), vector(mean, n), vector(var, n), vector(rest, n));
+                        fortran(inverse, m), results.log_det, vector(alpha, n), vector(mean, n), vector(var, n),
+                        vector(rest, n));
 }
 
 } // namespace
@@ -126,6 +131,7 @@ NB_MODULE(_sites, m) {
   m.def("lower_square", &lower_square, "A"_a, "Return A' A for a lower triangular A.");
   m.def("response", &response, "B_inverse"_a, "root"_a, "dtau"_a, "pull"_a,
         "Return the first-order changes of means and variances on the support as the sites change.");
-  m.def("site_posterior", &site_posterior, "K"_a, "tau"_a, "nu"_a,
-        "Return (info, support, root, L, L^-1, log_det, alpha, mean, var, rest) of the posterior under Gaussian sites.");
+  m.def(
+      "site_posterior", &site_posterior, "K"_a, "tau"_a, "nu"_a,
+      "Return (info, support, root, L, L^-1, log_det, alpha, mean, var, rest) of the posterior under Gaussian sites.");
 }
