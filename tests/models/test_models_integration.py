@@ -66,7 +66,7 @@ def test_the_average_is_close_to_that_over_a_lattice(regression):
     mean = weights @ np.array(means)
     deviation = np.sqrt(weights @ (np.array(variances) + (np.array(means) - mean) ** 2))
     found, var = model.latent(X)
-    one, alone = model.chosen.latent(X)
+    _, alone = model.chosen.latent(X)
     assert np.all(np.abs(found[:, 0] - mean) < 0.2 * deviation)
     errors = [np.sqrt(np.mean(np.log(np.sqrt(v[:, 0]) / deviation) ** 2)) for v in (var, alone)]
     assert errors[0] < errors[1]  # closer than one theta is

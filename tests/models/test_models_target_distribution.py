@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -38,7 +40,7 @@ def at(found, row, n):
 def integral(found, function, row, low=-40.0, high=40.0):
     """Return the integral of a function times the density, by Gauss-Legendre rules between the members' means."""
     knots = [low, *sorted({float(t) for t in found.means[:, row] if low < t < high}), high]
-    ends = np.concatenate([np.linspace(a, b, 61)[:-1] for a, b in zip(knots[:-1], knots[1:], strict=True)] + [[high]])
+    ends = np.concatenate([np.linspace(a, b, 61)[:-1] for a, b in itertools.pairwise(knots)] + [[high]])
     nodes, weights = np.polynomial.legendre.leggauss(12)
     half = 0.5 * np.diff(ends)
     t = (0.5 * (ends[:-1] + ends[1:])[:, None] + half[:, None] * nodes).ravel()
@@ -73,9 +75,7 @@ def test_tails_by_quadrature(row):
     found = mixture()
     for t in (-3.0, 0.2, 2.5):
         y = np.full(2, t)
-        assert np.exp(found.log_survival(y)[row]) == pytest.approx(
-            integral(found, np.ones_like, row, low=t), abs=1e-6
-        )
+        assert np.exp(found.log_survival(y)[row]) == pytest.approx(integral(found, np.ones_like, row, low=t), abs=1e-6)
         both = np.exp(found.log_survival(y)[row]) + np.exp(found.log_survival(y, -1.0)[row])
         assert both == pytest.approx(1.0, abs=1e-8)
 
@@ -95,7 +95,7 @@ def test_both_ends_of_an_interval_leave_the_same_probability(confidence, gap, we
 def test_intervals_are_nested():
     found = mixture()
     ends = [found.interval(c) for c in (0.2, 0.5, 0.9, 0.99)]
-    for (low, high), (wider_low, wider_high) in zip(ends[:-1], ends[1:], strict=True):
+    for (low, high), (wider_low, wider_high) in itertools.pairwise(ends):
         assert np.all(wider_low < low)
         assert np.all(high < wider_high)
 
