@@ -191,7 +191,7 @@ def test_remarks_are_read_without_the_model(tmp_path):
     path = tmp_path / "m.bvm"
     save(BayesianSVC(), path, info={"target": "y", "n": [1, 2]})
     info = read_info(path)
-    assert (info["target"], info["n"], info["estimator"], info["version"]) == ("y", [1, 2], "BayesianSVC", 3)
+    assert (info["target"], info["n"], info["estimator"], info["version"]) == ("y", [1, 2], "BayesianSVC", 4)
 
 
 def test_pickle_and_joblib(zoo, tmp_path):
