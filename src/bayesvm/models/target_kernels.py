@@ -18,6 +18,7 @@ at all, the other noise models are tried by expectation propagation, begun with 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -150,7 +151,8 @@ def _noise_variance(model: GaussianProcessModel) -> float:
 
 
 def _noise_name(noise: Regression) -> str:
-    return type(noise).__name__.lower()
+    """Return the kind of noise in words."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", " ", type(noise).__name__).lower()
 
 
 def _untied(model: GaussianProcessModel, kernel: Kernel) -> Vector:
