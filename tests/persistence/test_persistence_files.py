@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import threading
 import zipfile
 from pathlib import Path
 
@@ -294,10 +295,16 @@ def test_a_thousand_loads_leak_nothing(stored, tmp_path):
 
 def test_a_pipe_can_be_read(stored):
     read_end, write_end = os.pipe()
-    os.write(write_end, stored[:60_000])
-    os.close(write_end)
+
+    def write():
+        with os.fdopen(write_end, "wb") as end:
+            end.write(stored)
+
+    writer = threading.Thread(target=write)
+    writer.start()
     with os.fdopen(read_end, "rb") as pipe:
         assert isinstance(load(pipe), BayesianSVC)
+    writer.join()
 
 
 # -- the past ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
 
-from bayesvm import BayesianSVC
+from bayesvm import BayesianSVC, BayesianSVR, GPClassifier, GPRegressor
 from bayesvm.kernels import Constant, Gaussian, Linear
 from bayesvm.persistence import save
 from bayesvm.tables import TableEncoder
@@ -33,7 +33,20 @@ def variants():
         fitted(BayesianSVC(None, n_starts=1, max_evaluations=20), sp.csr_array(np.where(X > 0, X, 0.0)), y),
         X,
     )
+    yield from averages()
     yield "not-fitted", BayesianSVC(kernel, ard=True), None
+
+
+def averages():
+    """Return averages of several kinds: over theta, of noise models, with one scale of the inputs."""
+    X, y, targets = data(24)
+    uneven = X * np.array([1.0, 40.0])
+    outliers = targets + 4.0 * (np.arange(24) % 8 == 0)
+    yield "integrated-labels", fitted(BayesianSVC(kernel=None, theta="integrate"), X[:12], y[:12]), X
+    yield "integrated-targets", fitted(GPRegressor(kernel=None, theta="integrate"), X[:12], targets[:12]), X
+    yield "noise-models", fitted(BayesianSVR(), X, outliers), X
+    yield "scales", fitted(GPClassifier(), uneven, np.where(uneven[:, 1] > 0.0, "yes", "no")), X
+    yield "outputs", fitted(GPRegressor(), X, np.column_stack([targets, X[:, 1]])), X
 
 
 def table_model():

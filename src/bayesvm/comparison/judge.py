@@ -25,6 +25,7 @@ from bayesvm.estimators.bayesian_svr import BayesianSVR
 from bayesvm.inference import EP, Laplace
 from bayesvm.kernels.base import Kernel
 from bayesvm.models import GaussianProcessModel
+from bayesvm.models.average import AveragedModel
 from bayesvm.typing import Vector
 
 #: Nats per point by which Laplace's evidence and that of expectation propagation may differ.
@@ -163,7 +164,7 @@ def _evidence(model: Any, n: int) -> Evidences:
         return Evidences(value if np.isfinite(value) else np.nan, np.nan, np.nan, False, (problem,))
     integrated = float(getattr(model, "log_model_evidence_", np.nan))
     error = float(getattr(model, "log_model_evidence_error_", np.nan))
-    notes = _trust(model.models_, n)
+    notes = _trust(_chosen(model), n)
     if error > COARSE:
         notes += (f"its model evidence is known within {error:.1f} nats only; do not build on smaller differences",)
     return Evidences(value, integrated, error, True, notes)
@@ -173,7 +174,7 @@ def _not_comparable(model: Any, value: float) -> str | None:
     """Return why an evidence cannot be compared, None if it can."""
     if not np.isfinite(value):
         return "it has no evidence; judge it by its predictions"
-    models: Sequence[Any] = getattr(model, "models_", ())
+    models = _chosen(model)
     if not models or not all(isinstance(m, GaussianProcessModel) for m in models):
         return "its evidence is not the probability of the given targets: no Bayes factor"
     if getattr(model, "class_weight", None) is not None:
@@ -181,6 +182,11 @@ def _not_comparable(model: Any, value: float) -> str | None:
     if not all(m.likelihood.traits.normalized for m in models):
         return "its likelihood is not normalised: no Bayes factor"
     return None
+
+
+def _chosen(model: Any) -> tuple[Any, ...]:
+    """Return the fitted models of an estimator, of averages the candidates with the largest weight."""
+    return tuple(m.chosen if isinstance(m, AveragedModel) else m for m in getattr(model, "models_", ()))
 
 
 def _trust(models: Sequence[GaussianProcessModel], n: int) -> tuple[str, ...]:

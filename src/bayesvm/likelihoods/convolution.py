@@ -10,6 +10,8 @@ is an integral of the kind that :mod:`~bayesvm.likelihoods.quadrature` computes,
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -22,8 +24,12 @@ from bayesvm.typing import Indices, Vector
 LAYERS = (2.0, 7.0, 18.0, 40.0)
 
 
+@functools.singledispatch
 def log_tail(likelihood: Regression, t: Vector, var: Vector) -> Vector:
-    r"""Return :math:`\ln P(T > t)` for :math:`T = \text{noise} + \mathcal N(0, v)`, entry by entry."""
+    r"""Return :math:`\ln P(T > t)` for :math:`T = \text{noise} + \mathcal N(0, v)`, entry by entry.
+
+    By quadrature, unless the likelihood has registered a closed form.
+    """
     noise = NoiseDistribution(likelihood)
 
     def profile(s: Vector) -> Derivatives:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayesvm.likelihoods.base import Derivatives, Regression, Traits
+from bayesvm.likelihoods.convolution import log_tail
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.likelihoods.expectations import Expected, expected
 from bayesvm.likelihoods.normal_tails import log_ndtr
@@ -72,6 +73,12 @@ def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Vector:
 def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Tilted:
     total = likelihood.variance + var
     return Tilted(log_normalizer(likelihood, t, var), -t / total, -1.0 / total)
+
+
+@log_tail.register
+def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Vector:
+    """Return the logarithm of the normal tail whose variance is the sum of the two."""
+    return np.asarray(log_ndtr(-np.asarray(t, dtype=float) / np.sqrt(likelihood.variance + var)))
 
 
 @expected.register

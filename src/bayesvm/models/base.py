@@ -115,7 +115,8 @@ class Candidate:
     kernel : str
         Its form.
     log_evidence : float
-        Maximum of its log evidence (plus log hyperprior); minus infinity if it could not be computed.
+        Maximum of its log evidence (plus log hyperprior); minus infinity if it could not be computed, or if what
+        computes it did not converge.
     kept : bool
         Whether it is used for predictions.
     output : int

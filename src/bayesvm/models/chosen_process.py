@@ -8,7 +8,7 @@ r"""Gaussian processes whose kernel and noise are chosen, by an evidence that co
    (unless predictions are to come from Laplace's method), and a quick estimate of the model evidence is made there
    (:mod:`bayesvm.hyper.assessment`).
 3. *Weights.* Candidates have weights :math:`w_j \propto \exp(\ln P(D|M_j) - \gamma_j/2)`; those with less than a share
-   of the largest are dropped.
+   of the largest are dropped, and so are those whose evidence is that of an iteration that did not converge.
 4. *Finish.* For labels, variance and common length scale of every kept candidate are weighted by recalibrated
    leave-one-out predictions (:mod:`bayesvm.models.places`).
    With ``integrate`` the predictions at several settings of theta take its place (:mod:`bayesvm.models.integration`).
@@ -21,8 +21,9 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import logsumexp
 
-from bayesvm.hyper import EvidenceObjective, Maximizer, Maximum, assess, has_jumps
+from bayesvm.hyper import Assessment, EvidenceObjective, Maximizer, Maximum, assess, has_jumps
 from bayesvm.hyper.surrogate import with_likelihood
 from bayesvm.inference import EP
 from bayesvm.kernels.base import Kernel
@@ -85,7 +86,7 @@ class ChosenProcess(GaussianProcess):
             here.evidence.without_dk(),
             bare,
             dataclasses.replace(maximum, theta=here.theta, value=here.value, latent=here.evidence.latent),
-            assessment=assess(smooth, curved, here.value),
+            assessment=_trusted(assess(smooth, curved, here.value), here.evidence.status),
         )
 
     def _ascended(self, objective: EvidenceObjective, maximum: Maximum) -> Maximum:
@@ -99,14 +100,12 @@ class ChosenProcess(GaussianProcess):
         return dataclasses.replace(found, status=status, history=maximum.history + found.history)
 
     def conclude(self, trials: Sequence[Trial], data: TrainingData) -> AveragedModel:
-        """Return the average of the candidates that count."""
-        models = [trial.model for trial in trials if trial.model is not None]
-        sound = [model for model in models if model.evidence.status in SOUND] or models
-        scores = np.array(
-            [model.assessment.score if any(model is other for other in sound) else -np.inf for model in models]
-        )
-        weights = np.exp(scores - np.max(scores))
-        weights[weights < SHARE] = 0.0
+        """Return the average of the candidates that count; the first alone, if no evidence is to be trusted."""
+        found = [trial.model for trial in trials if trial.model is not None]
+        models = [model for model in found if model.assessment.score > -np.inf] or found[:1]
+        scores = np.array([model.assessment.score for model in models])
+        weights = np.exp(scores - logsumexp(scores)) if len(models) > 1 else np.ones(1)
+        weights[weights < SHARE * np.max(weights)] = 0.0
         weights /= weights.sum()
         chosen = self._ready(models[int(np.argmax(scores))], data)
         parts: list[tuple[float, Predictor]] = []
@@ -114,8 +113,8 @@ class ChosenProcess(GaussianProcess):
         for weight, model in zip(weights, models, strict=True):
             if weight > 0.0:
                 ready = chosen if model.theta is chosen.theta else self._ready(model, data)
-                found, how = self._members(ready, data)
-                parts += [(float(weight) * share, member) for share, member in found]
+                own, how = self._members(ready, data)
+                parts += [(float(weight) * share, member) for share, member in own]
                 integrations += how
         parts.sort(key=lambda part: -part[0])
         average = AveragedLabels if isinstance(self.likelihood, Classification) else AveragedTargets
@@ -142,13 +141,21 @@ class ChosenProcess(GaussianProcess):
         return [(1.0, model.predictor())], []
 
 
+def _trusted(assessment: Assessment, status: Status) -> Assessment:
+    """Return the assessment, as one of no worth where the evidence is that of an iteration without an end."""
+    if status in SOUND:
+        return assessment
+    return dataclasses.replace(assessment, log_model_evidence=-np.inf)
+
+
 def _rows(trials: Sequence[Trial], weights: dict[int, float]) -> tuple[Candidate, ...]:
     """Return what was tried, in the order of trial."""
     rows = []
     for trial in trials:
         weight = weights.get(id(trial.model), 0.0)
-        evidence = -np.inf if trial.model is None else trial.model.assessment.log_model_evidence
-        rows.append(trial.row(kept=weight > 0.0, log_model_evidence=float(evidence), weight=weight))
+        evidence = -np.inf if trial.model is None else float(trial.model.assessment.log_model_evidence)
+        row = trial.row(kept=weight > 0.0, log_model_evidence=evidence, weight=weight)
+        rows.append(row if evidence > -np.inf else dataclasses.replace(row, log_evidence=-np.inf))
     return tuple(rows)
 
 

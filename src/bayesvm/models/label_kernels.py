@@ -63,7 +63,8 @@ class LabelKernels:
             return
         first: GaussianProcessModel = tried[0]
         gaussian, constant = first.kernel.leaves()
-        wider = (gaussian + Linear(_variance(gaussian) / (np.e * data.n_features)) + constant).bind(data.n_features)
+        linear = Linear(float(np.exp(-1.0)) * _variance(gaussian) / data.n_features)
+        wider = (gaussian + linear + constant).bind(data.n_features)
         yield KernelCandidate(wider, "gaussian + linear", [start_at(wider, first)])
         rough = (Matern52(_variance(gaussian), _lengthscale(gaussian)) + constant).bind(data.n_features)
         if worth_a_search(first, rough, data):

@@ -19,9 +19,9 @@ from bayesvm.likelihoods.base import Regression
 from bayesvm.likelihoods.convolution import half_width, log_tail
 from bayesvm.models.average import AveragedModel, AveragedTargets
 from bayesvm.models.calibration import ScaleCalibration
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
-#: Steps of the search for a quantile of a mixture, and the width of its bracket, in deviations, at which it ends.
+#: Steps of the search for a quantile of a mixture, and the last of them, in standard deviations.
 STEPS, WIDTH = 100, 1e-11
 
 
@@ -103,23 +103,28 @@ class TargetDistribution:
     def _quantile(self, log_half: float, low: Vector, high: Vector, side: float) -> Vector:
         """Return t with ln P(side * target > t) equal to ``log_half``, between those of the members.
 
-        Newton's method on the logarithm of the tail, by bisection where a step would leave the bracket.
+        Newton's method on the logarithm of the tail, by bisection where a step would leave the bracket; a row that has
+        settled is left alone.
         """
-        deviation = np.sqrt(self.variance)
-        t = 0.5 * (low + high)
+        width = WIDTH * np.sqrt(self.variance)
+        t, active = 0.5 * (low + high), np.arange(low.size)
         for _ in range(STEPS):
-            tail = self.log_survival(side * t, side)
+            part, at = self._at(active), t[active]
+            tail = part.log_survival(side * at, side)
             above = tail > log_half  # too much is left beyond t
-            low, high = np.where(above, t, low), np.where(above, high, t)
-            if np.all(high - low <= WIDTH * deviation):
+            low, high = np.where(above, at, low), np.where(above, high, at)
+            step = at + (tail - log_half) * np.exp(tail - part.log_density(side * at))
+            new = np.where((step >= low) & (step <= high), step, 0.5 * (low + high))
+            t[active] = new
+            moving = np.abs(new - at) > width[active]
+            if not np.any(moving):
                 break
-            step = t + (tail - log_half) * np.exp(tail - self.log_density(side * t))
-            inside = (step > low) & (step < high)
-            new = np.where(inside, step, 0.5 * (low + high))
-            if np.all(np.abs(new - t) <= WIDTH * deviation):
-                return new
-            t = new
+            active, low, high = active[moving], low[moving], high[moving]
         return t
+
+    def _at(self, rows: Indices) -> TargetDistribution:
+        """Return the distribution at some of the rows."""
+        return dataclasses.replace(self, means=self.means[:, rows], variances=self.variances[:, rows])
 
     def _mixed(self, parts: list[Vector]) -> Vector:
         """Return the logarithm of the weighted sum of exponentials."""

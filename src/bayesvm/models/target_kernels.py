@@ -11,13 +11,14 @@ Kernels, with the noise of the specification:
 5. *linear*: the best so far with a linear part.
 
 Noise, with the best kernel: Gaussian noise is exact and cheap, so kernels are compared with it. If the excess kurtosis
-of the leave-one-out residuals differs from zero by more than its standard error :math:`\sqrt{24/n}`, the other noise
-models are tried by expectation propagation, begun with the same standard deviation.
+of the leave-one-out residuals differs from zero by more than its standard error :math:`\sqrt{24/n}`, and there is noise
+at all, the other noise models are tried by expectation propagation, begun with the same standard deviation.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -38,6 +39,8 @@ from bayesvm.typing import Vector
 WIDE = 2.0
 #: Expectation propagation for noise models: evidences to a hundredth of a nat.
 NOISE = EP(tol=1e-3)
+#: Standard deviation of the noise, in units of that of the targets, below which there is none whose form to ask for.
+NONE = 1e-3
 #: Evaluations and predicted gain per hyperparameter, in nats, of the search with another noise.
 STEPS, GAIN = 20, 0.03
 
@@ -110,9 +113,9 @@ class TargetKernels:
     def _noises(self, spec: ModelSpec, data: TrainingData, tried: Sequence[Any]) -> Iterator[KernelCandidate]:
         """Yield the best kernel with other noise models."""
         best = _best(tried)
-        if not _unusual(best, data):
-            return
         deviation = float(np.sqrt(_noise_variance(best)))
+        if deviation < NONE * data.spread or not _unusual(best, data):
+            return
         steps = dataclasses.replace(spec.options.maximizer, tol=GAIN, max_evaluations=STEPS)
         options = dataclasses.replace(spec.options, maximizer=steps)
         for noise in self.noise:
@@ -148,7 +151,8 @@ def _noise_variance(model: GaussianProcessModel) -> float:
 
 
 def _noise_name(noise: Regression) -> str:
-    return type(noise).__name__.lower()
+    """Return the kind of noise in words."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", " ", type(noise).__name__).lower()
 
 
 def _untied(model: GaussianProcessModel, kernel: Kernel) -> Vector:
@@ -158,14 +162,16 @@ def _untied(model: GaussianProcessModel, kernel: Kernel) -> Vector:
 
 def _unusual(model: GaussianProcessModel, data: TrainingData) -> bool:
     """Whether the leave-one-out residuals are not those of Gaussian noise."""
-    K, noise = model.kernel.gram(model.objective.X), model.likelihood.plain
+    K, counts, noise = model.kernel.gram(model.objective.X), data.counts, model.likelihood.plain
     assert isinstance(noise, Regression)
     for posterior, y in zip(model.posteriors, model.objective.outputs, strict=True):
         q = leave_one_out(K, posterior, model.likelihood.copies)
         z = (y - q.cavity_mean) / np.sqrt(q.cavity_var + noise.noise_variance)
-        z = z - np.average(z, weights=data.counts)
-        kurtosis = np.average(z**4, weights=data.counts) / np.average(z**2, weights=data.counts) ** 2 - 3.0
-        if abs(kurtosis) > np.sqrt(24.0 / data.counts.sum()):
+        z = z - np.average(z, weights=counts)
+        square = float(np.average(z**2, weights=counts))
+        if square > 0.0 and abs(float(np.average(z**4, weights=counts)) / square**2 - 3.0) > np.sqrt(
+            24.0 / counts.sum()
+        ):
             return True
     return False
 
