@@ -12,6 +12,7 @@ import numpy as np
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import Maximum
+from bayesvm.hyper.interrupts import Stop, interrupt_was_kept
 from bayesvm.models.base import Candidate, FittedModel, KernelCandidate, ModelSpec, TrainingData
 from bayesvm.typing import Vector
 
@@ -52,27 +53,45 @@ def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
                 maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
             tried.append(spec.model(objective, maximum, data))
             names.append(candidate.name or repr(tried[-1].kernel))
+            if interrupt_was_kept():
+                break
         except NotPositiveDefiniteError as error:
             logger.warning("kernel %r is left out: %s", candidate.kernel, error)
             failures.append((candidate.name or repr(candidate.kernel), error))
     if not tried:
         raise failures[0][1]
-    best = max(tried, key=lambda model: model.maximum.value)
+    best: Any = max(tried, key=lambda model: model.maximum.value)
+    if interrupt_was_kept():
+        best = dataclasses.replace(best, maximum=best.maximum.as_interrupted())
     return spec.finish(_with_candidates(best, tried, names, [name for name, _ in failures]), data)
 
 
 def fit_outputs(
     make_spec: Callable[[TrainingData], ModelSpec], data: TrainingData, n_jobs: int | None
 ) -> tuple[FittedModel, ...]:
-    """Fit one model per output, each with hyperparameters of its own, several at the same time."""
-    specs = [_one_job(make_spec(data.output(k))) for k in range(data.n_outputs)]
+    """Fit one model per output, each with hyperparameters of its own, several at the same time.
+
+    Once an exception leaves this function, such as KeyboardInterrupt, threads that are still at work end with their
+    next evaluation.
+    """
+    stop = Stop()
+    specs = [_stopped_by(stop, _one_job(make_spec(data.output(k)))) for k in range(data.n_outputs)]
     pool = joblib.Parallel(n_jobs=n_jobs, prefer="threads")
-    return tuple(pool(joblib.delayed(_fit_output)(spec, data, k) for k, spec in enumerate(specs)))
+    try:
+        return tuple(pool(joblib.delayed(_fit_output)(spec, data, k) for k, spec in enumerate(specs)))
+    except BaseException:
+        stop.set()
+        raise
 
 
 def _fit_output(spec: ModelSpec, data: TrainingData, k: int) -> FittedModel:
     """Fit one output; the data are the same object for all of them, so that a cluster receives them once."""
     return fit_model(spec, data.output(k))
+
+
+def _stopped_by(stop: Stop, spec: ModelSpec) -> ModelSpec:
+    """Return the specification with a search that ends once it is told to."""
+    return spec.watched(stop.before(spec.options.maximizer.callback))
 
 
 def _one_job(spec: ModelSpec) -> ModelSpec:
