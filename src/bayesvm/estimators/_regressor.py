@@ -11,10 +11,11 @@ import scipy.sparse as sp
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.feature_selection import SelectFromModel
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
+from bayesvm.estimators._numbers import new_inputs, read_training_data, read_weights, scaled_targets
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Regression
@@ -36,10 +37,8 @@ def target_columns(y: Any) -> Matrix:
 
 def checked_weights(sample_weight: Any, X: Any) -> Vector | None:
     """Return validated weights, None if there are none."""
-    if sample_weight is None:
-        return None
-    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
-    if np.count_nonzero(weights) < 2:
+    weights = read_weights(sample_weight, X)
+    if weights is not None and np.count_nonzero(weights) < 2:
         found = np.count_nonzero(weights)
         raise ValueError(f"sample_weight: expected at least two positive weights, found {found}")
     return weights
@@ -91,8 +90,8 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         """
         check_arguments(self, self._rules)
         fitted = attributes.twin(self)
-        several = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2}
-        X, y = validate_data(fitted, X, y, accept_sparse="csr", dtype=np.float64, **several)
+        several = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2, "accept_sparse": "csr"}
+        X, y = read_training_data(fitted, X, y, raw=not self.standardize, **several)
         Y, weights = target_columns(y), checked_weights(sample_weight, X)
         rows = np.arange(len(Y)) if weights is None else np.flatnonzero(weights > 0.0)
         w = None if weights is None else weights[rows]
@@ -126,7 +125,7 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _target_scale(self, Y: Matrix, weights: Vector | None) -> TargetScale:
         """Return the map of the targets to the units used inside."""
-        return TargetScale.of(Y, weights) if self.standardize else TargetScale.identity(Y.shape[1])
+        return scaled_targets(Y, weights, standardize=self.standardize)
 
     def _theta_shifts(self) -> list[Vector]:
         """Return, per model, what to add to its theta to have it in the user's units.
@@ -146,8 +145,7 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
     def _inputs(self, X: Any) -> Inputs:
         """Validate new rows and standardise them."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return self._standardizer.inputs(X)
+        return new_inputs(self, X, self._standardizer, accept_sparse="csr")
 
     def _shaped(self, columns: Matrix) -> Any:
         """Return one column per output, or a vector if the targets were one."""
