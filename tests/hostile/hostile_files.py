@@ -6,12 +6,19 @@ import functools
 import hashlib
 import io
 import json
+import resource
+import tempfile
+import warnings
 import zipfile
+from pathlib import Path
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 import bayesvm
+from bayesvm import distributed
 from bayesvm.kernels import Gaussian
+from bayesvm.persistence import ModelFileError
 
 
 @functools.cache
@@ -167,3 +174,82 @@ def _forged_array(rng, data):
         return out.getvalue()
     at = int(rng.integers(min(len(data), 90)))
     return data[:at] + rng.bytes(int(rng.integers(1, 6))) + data[at + 1 :]
+
+
+# -- judgement ---------------------------------------------------------------------------------------------------------
+@functools.cache
+def _committee() -> tuple[dict[str, bytes], bytes, np.ndarray, np.ndarray]:
+    """Return the files of a saved committee, a checkpoint of its fit, inputs, and what it predicts for them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 2))
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        log = Path(folder) / "log.jsonl"
+        machine = committee(str(log)).fit(X, X[:, 0])
+        distributed.save(machine, Path(folder) / "model")
+        files = {p.name: p.read_bytes() for p in (Path(folder) / "model").iterdir()}
+        return files, log.read_bytes(), X, machine.predict(X)
+
+
+def committee(checkpoint):
+    """Return a quick committee that was not fitted."""
+    return distributed.DistributedSVR(
+        block_size=12, n_starts=1, max_evaluations=3, random_state=0, checkpoint=checkpoint
+    )
+
+
+def judge(seed: int) -> tuple[str, str]:
+    """Return how the reading of a damaged or forged file ended: "refused", "same model", or the kind of a failure."""
+    rng = np.random.default_rng(seed)
+    how = ("damaged", "damaged", "damaged", "forged", "forged", "forged", "folder", "folder", "folder", "checkpoint")
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        try:
+            outcome = {"damaged": _damaged, "forged": _forged, "folder": _folder, "checkpoint": _checkpoint}[
+                how[seed % len(how)]
+            ](rng, Path(folder))
+        except ModelFileError as error:
+            named = folder in str(error)
+            outcome = ("refused", "") if named else ("internal error", f"the file is not named: {error}")
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        return outcome if grown < 500_000 else ("memory", f"{grown} kB for a small file")
+
+
+def _damaged(rng, folder):
+    path, data = folder / "m.bvm", model_bytes()
+    path.write_bytes(mutated(rng, data))
+    found = bayesvm.load(path)
+    same = np.array_equal(found.dual_coef_, bayesvm.load(io.BytesIO(data)).dual_coef_)
+    return ("same model", "") if same else ("silent damage", "the coefficients differ")
+
+
+def _forged(rng, folder):
+    path = folder / "m.bvm"
+    path.write_bytes(forged(rng, model_bytes()))
+    found = bayesvm.load(path)
+    return ("same model", "") if type(found).__module__.startswith("bayesvm.") else ("forgery", repr(type(found)))
+
+
+def _folder(rng, folder):
+    files, _, X, expected = _committee()
+    where = folder / "model"
+    where.mkdir()
+    names = sorted(files)
+    spoilt = names[rng.integers(len(names))]
+    for name, data in files.items():
+        (where / name).write_bytes(mutated(rng, data) if name == spoilt and rng.random() < 0.8 else data)
+    if rng.random() < 0.2:
+        (where / spoilt).write_bytes(files[names[rng.integers(len(names))]])
+    found = distributed.load(where).predict(X)
+    return ("same model", "") if np.array_equal(found, expected) else ("silent damage", f"{spoilt} was changed")
+
+
+def _checkpoint(rng, folder):
+    _, data, X, expected = _committee()
+    path = folder / "log.jsonl"
+    path.write_bytes(mutated(rng, data))
+    found = committee(None).fit(X, X[:, 0], resume=path).predict(X)
+    close = np.allclose(found, expected, rtol=1e-6, atol=1e-9)
+    return ("same model", "") if close else ("silent damage", "the resumed fit ends elsewhere")

@@ -6,7 +6,7 @@ be represented, and is refused with an error that names the column and the remed
 
 ==================================  ===================================================================================
 Values of X and y                   at most ``LARGEST`` in magnitude; a column of X has one of ``SMALLEST``, or is zero
-Without standardisation             X between ``SMALLEST_RAW`` and ``LARGEST_RAW``, y at most ``LARGEST_RAW``
+Without standardisation             the largest of X and of y between ``SMALLEST_RAW`` and ``LARGEST_RAW``, or zero
 Standard deviation of targets       between ``1 / LARGEST_SCALE`` and ``LARGEST_SCALE``: its square is a variance
 Weights                             between ``SMALLEST_WEIGHT`` and ``LARGEST_WEIGHT``, or zero
 New rows                            at most ``LARGEST_RAW`` standard deviations from the training rows
@@ -109,6 +109,12 @@ def scaled_targets(Y: Matrix, weights: Vector | None, *, standardize: bool) -> T
             "them by a power of ten"
         )
     if not standardize:
+        tiny = (largest > 0.0) & (largest < SMALLEST_RAW)
+        if np.any(tiny):
+            raise ValueError(
+                f"y: expected targets of {SMALLEST_RAW:.2g} or more in magnitude, or zeros alone, found none above "
+                f"{largest[tiny][0]:.3g}; multiply them by a power of ten"
+            )
         return TargetScale.identity(Y.shape[1])
     scale = TargetScale.of(Y, weights)
     wrong = (scale.scale > LARGEST_SCALE) | (scale.scale < 1.0 / LARGEST_SCALE)

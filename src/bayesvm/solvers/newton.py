@@ -146,7 +146,7 @@ def _line_search(
         new = _point(y, likelihood, point.alpha + t * direction, point.f + t * Kd)
         ahead = float(new.residual @ Kd) if np.isfinite(new.objective) else np.inf
         if new.objective <= point.objective + 1e-4 * t * slope + rounding and (
-            new.objective < point.objective - rounding or new.kkt < point.kkt
+            new.objective < point.objective - rounding or new.kkt < LEAST_GAIN * point.kkt
         ):
             best = new
             if t == 1.0 or abs(ahead) <= 0.1 * abs(slope):
@@ -173,6 +173,10 @@ def _chord_steps(
 
 #: Largest number of points that a line search looks at.
 LINE_STEPS = 50
+
+#: Where rounding hides whether S has fallen, a step counts that shortens the residual to this share; less is noise, and
+#: steps of that kind would go on to the last.
+LEAST_GAIN = 0.9
 
 #: A chord step costs about a third of a Newton step: it pays from this residual on, if it divides it by this much.
 CHORD_FROM = 0.1
