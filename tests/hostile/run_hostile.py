@@ -249,6 +249,7 @@ def main() -> int:
     folder = Folder(options.folder)
     if options.again:
         folder.run_failures_again()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     end = time.monotonic() + 3600.0 * options.hours
     try:
         while not (options.summary or options.again) and time.monotonic() < end:

@@ -157,6 +157,7 @@ class BayesianClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_arguments(self, self._rules)
         fitted = attributes.twin(self)
         labelled = read_labels(fitted, X, y, sample_weight, self.class_weight, raw=not self.standardize)
+        labelled.frequencies.shift(self.class_prior)
         used = labelled.X[labelled.rows]
         standardizer = (
             Standardizer.of(used, labelled.weights) if self.standardize else Standardizer.identity(used.shape[1])

@@ -14,6 +14,8 @@ from bayesvm.typing import Matrix, Vector
 
 #: Scale of an output that does not vary, relative to its largest value.
 CONSTANT = 1e-9
+#: Largest mean of a column of sparse data, in standard deviations.
+FAR_MEAN = 1e3
 #: Constants above this are divided by themselves.
 LARGE_CONSTANT = 2.0**20
 #: Columns whose largest magnitude is within 2 to the power of plus or minus this can be squared and summed as they are.
@@ -36,9 +38,23 @@ class Standardizer:
 
     @classmethod
     def of(cls, X: Any, weights: Vector | None = None) -> Standardizer:
-        """Learn the map from the rows of X, each counted as often as its weight says."""
+        """Learn the map from the rows of X, each counted as often as its weight says.
+
+        Raises
+        ------
+        ValueError
+            If a column of sparse data, which is not centred, has a mean of more than ``FAR_MEAN`` deviations: hardly a
+            digit of its variation would be left in a Gram matrix.
+        """
         shift, scale = mean_and_deviation(X, weights)
         scale = scale_of(scale, _largest(X))
+        far = np.abs(shift) > FAR_MEAN * scale
+        if _sparse(X) and np.any(far):
+            j = int(np.flatnonzero(far)[0])
+            raise ValueError(
+                f"X: expected columns of sparse data with a mean of at most {FAR_MEAN:g} standard deviations, found "
+                f"{shift[j] / scale[j]:.3g} in column {j}; subtract the mean, or pass a dense array, which is centred"
+            )
         return cls(np.zeros_like(shift) if _sparse(X) else shift, scale)
 
     @classmethod

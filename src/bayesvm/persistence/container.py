@@ -16,6 +16,7 @@ import io
 import json
 import os
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -173,7 +174,10 @@ def read_array(data: bytes) -> np.ndarray:
     if version not in ((1, 0), (2, 0)):
         raise ModelFileError(f"unknown version {version} of an array")
     reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, fortran, dtype = reader(source)
+    try:
+        shape, fortran, dtype = reader(source)
+    except (tokenize.TokenError, SyntaxError, TypeError) as error:
+        raise ModelFileError(f"an array has no header that could be read ({error})") from None
     if dtype.hasobject or dtype.names is not None:
         raise ModelFileError(f"an array of type {dtype} is not allowed")
     body = memoryview(data)[source.tell() :]

@@ -100,6 +100,8 @@ class Decoder:
         cls = self._class(node)
         fields = migrated(node["class"], fields, self._version)
         if cls is Inputs:
+            if getattr(fields["X"], "dtype", np.dtype("f8")).kind not in "biuf":
+                raise ModelFileError(f"inputs of type {fields['X'].dtype} are not allowed")
             inputs = Inputs(fields["X"])
             inputs.rows = fields["rows"]
             return inputs
