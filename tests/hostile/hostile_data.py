@@ -299,11 +299,11 @@ def _judged(case):
         estimator.fit(case.X, case.y, **arguments)
     except (ValueError, TypeError) as error:
         return _refused(estimator, case, error)
-    problem = _numbers(vars(estimator)) or _predictions(estimator, case.X, is_training=True)
+    problem = _numbers(vars(estimator)) or problem_of_predictions(estimator, case.X)
     if problem:
         return "not finite", problem
     try:
-        problem = _predictions(estimator, case.new, is_training=False)
+        problem = problem_of_predictions(estimator, case.new)
     except (ValueError, TypeError) as error:
         return ("fitted", "new rows refused") if _is_ours(error) else _internal(error)
     return ("not finite", f"new rows: {problem}") if problem else ("fitted", "")
@@ -351,7 +351,7 @@ def _numbers(attributes) -> str:
     return ""
 
 
-def _predictions(estimator, X, is_training) -> str:
+def problem_of_predictions(estimator, X) -> str:
     """Return what is wrong with the predictions at the rows of X, empty if nothing is."""
     if hasattr(estimator, "predict_proba"):
         proba = estimator.predict_proba(X)

@@ -59,11 +59,11 @@ def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
             logger.warning("kernel %r is left out: %s", candidate.kernel, error)
             failures.append((candidate.name or repr(candidate.kernel), error))
     if not tried:
-        name, error = failures[0]
+        name, reason = failures[0]
         raise NotPositiveDefiniteError(
-            f"kernel: expected one whose evidence can be computed for these data, found {name} ({error}); standardise the "
-            "inputs, or choose another kernel"
-        ) from error
+            f"kernel: expected one whose evidence can be computed for these data, found {name} ({reason}); standardise "
+            "the inputs, or choose another kernel"
+        ) from reason
     best: Any = max(tried, key=lambda model: model.maximum.value)
     if interrupt_was_kept():
         best = dataclasses.replace(best, maximum=best.maximum.as_interrupted())

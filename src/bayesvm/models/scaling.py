@@ -46,9 +46,9 @@ class Standardizer:
             If a column of sparse data, which is not centred, has a mean of more than ``FAR_MEAN`` deviations: hardly a
             digit of its variation would be left in a Gram matrix.
         """
-        shift, scale = mean_and_deviation(X, weights)
-        scale = scale_of(scale, _largest(X))
-        far = np.abs(shift) > FAR_MEAN * scale
+        shift, deviation = mean_and_deviation(X, weights)
+        scale = scale_of(deviation, _largest(X))
+        far = (np.abs(shift) / scale > FAR_MEAN) & (scale == deviation)
         if _sparse(X) and np.any(far):
             j = int(np.flatnonzero(far)[0])
             raise ValueError(
