@@ -299,7 +299,7 @@ def _judged(case):
         estimator.fit(case.X, case.y, **arguments)
     except (ValueError, TypeError) as error:
         return _refused(estimator, case, error)
-    problem = _numbers(vars(estimator)) or problem_of_predictions(estimator, case.X)
+    problem = _numbers(vars(estimator)) or problem_of_predictions(estimator, _used(case))
     if problem:
         return "not finite", problem
     try:
@@ -307,6 +307,13 @@ def _judged(case):
     except (ValueError, TypeError) as error:
         return ("fitted", "new rows refused") if _is_ours(error) else _internal(error)
     return ("not finite", f"new rows: {problem}") if problem else ("fitted", "")
+
+
+def _used(case):
+    """Return the rows that took part in the fit."""
+    if case.weights is None:
+        return case.X
+    return (case.X if sp.issparse(case.X) else np.asarray(case.X))[case.weights > 0.0]
 
 
 def _refused(estimator, case, error):

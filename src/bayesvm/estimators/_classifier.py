@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
-from bayesvm.estimators._numbers import in_range, new_inputs, read_training_data, read_weights
+from bayesvm.estimators._numbers import in_proportion, in_range, new_inputs, read_training_data, read_weights
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Likelihood
@@ -351,7 +351,7 @@ def write_leave_one_out(fitted: Any, labelled: LabelledData, weights: Vector) ->
     odds[rows] = np.hstack([model.loo_log_odds() for model in fitted.models_])
     unused = np.setdiff1d(np.arange(codes.size), rows)
     if unused.size:
-        odds[unused] = fitted._log_odds(fitted._standardizer.inputs(labelled.X[unused]))
+        odds[unused] = fitted._log_odds(in_proportion(fitted, labelled.X[unused], fitted._standardizer))
     log_proba = fitted._log_proba(odds, None)
     fitted.loo_proba_ = np.exp(log_proba)
     fitted.loo_log_likelihood_ = float(weights @ log_proba[rows, codes[rows]])

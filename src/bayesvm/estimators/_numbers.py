@@ -136,6 +136,12 @@ def new_inputs(estimator: Any, X: Any, standardizer: Standardizer | None, **opti
     """
     with np.errstate(**QUIET):
         X = validate_data(estimator, X, reset=False, dtype=np.float64, **options)
+    return in_proportion(estimator, X, standardizer)
+
+
+def in_proportion(estimator: Any, X: Any, standardizer: Standardizer | None) -> Inputs:
+    """Return validated rows standardised, if they are not out of all proportion to the training rows."""
+    with np.errstate(**QUIET):
         inputs = Inputs(X) if standardizer is None else standardizer.inputs(X)
     sizes = column_sizes(inputs.X)
     if np.any(wrong := ~(sizes <= LARGEST_RAW)):
@@ -172,6 +178,7 @@ def _refuse_above(most: float, sizes: Vector, estimator: Any, remedy: str) -> No
 __all__ = [
     "LARGEST_SCALE",
     "column_sizes",
+    "in_proportion",
     "in_range",
     "new_inputs",
     "read_training_data",

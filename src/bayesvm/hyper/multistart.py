@@ -30,8 +30,6 @@ logger = logging.getLogger(__name__)
 
 #: Evaluations per round.
 ROUND = 8
-#: How often an evaluation whose mode was not found within the solver's number of steps is continued.
-CONTINUATIONS = 4
 
 
 class Evaluated(Protocol):
@@ -346,9 +344,7 @@ class Evaluator:
         self.spent += 1
         try:
             result = self._objective.evaluate(theta, latent)
-            for _ in range(CONTINUATIONS):  # some modes take longer: once more, from where it stopped
-                if result.evidence.status is not Status.MAX_ITER:
-                    break
+            if result.evidence.status is Status.MAX_ITER:  # some modes take longer: once more, from where it stopped
                 result = self._objective.evaluate(theta, result.evidence.latent)
         except NotPositiveDefiniteError as error:
             point = _failed(theta, str(error))

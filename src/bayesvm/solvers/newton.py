@@ -61,14 +61,14 @@ class Newton(Solver):
     tol : float
         Relative KKT residual at which the mode counts as found.
     max_iter : int
-        Largest number of factorisations.
+        Largest number of factorisations; a few suffice, but weights of many orders of magnitude take hundreds.
     """
 
     needs_smoothness: ClassVar[int] = 1
     needs_convex: ClassVar[bool] = True
 
     tol: float = 1e-9
-    max_iter: int = 100
+    max_iter: int = 400
 
     def solve(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> MAPResult:
         """Return the mode; see :meth:`bayesvm.solvers.base.Solver.solve`."""
