@@ -26,7 +26,7 @@ from bayesvm import distributed
 from bayesvm.kernels import Constant, Gaussian, Linear, NeuralNetwork, OrnsteinUhlenbeck, Polynomial, RationalQuadratic
 
 #: Seconds of processor time after which a fit of so few rows counts as a hang.
-LIMIT = 30.0
+LIMIT = 15.0
 
 ESTIMATORS = {name: getattr(bayesvm, name)(**options) for name, options in QUICK.items()}
 ESTIMATORS["DistributedSVC"] = distributed.DistributedSVC(block_size=12, n_starts=1, random_state=0)
