@@ -3,8 +3,8 @@
     python tests/hostile/run_soak.py --fits 2000
 
 Every public estimator takes its turn, with data sets of the hostile generator (refused ones included) and with ordinary
-ones. After a warm-up, in which caches fill, the resident memory, the number of threads and of open files are taken every
-hundred fits. The command fails if memory has grown by more than 5 MB, or the number of threads or files at all.
+ones. After a warm-up, in which caches fill, the resident memory, the number of threads and of open files are taken
+every hundred fits. The command fails if memory has grown by more than 5 MB, or the number of threads or files at all.
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ def test_a_damaged_checkpoint_is_found_and_named(tmp_path):
         fitted_with_checkpoint(None, resume=tmp_path / "nowhere.jsonl")
 
 
-def test_a_fit_that_is_resumed_from_a_checkpoint_that_was_cut_off_ends_at_the_same_place(tmp_path):
+def test_a_cut_off_checkpoint_leads_to_the_same_fit(tmp_path):
     path = tmp_path / "log.jsonl"
     whole, X = fitted_with_checkpoint(path)
     data = path.read_bytes()
