@@ -47,7 +47,7 @@ help:
 	@echo "make bench-release   benchmarks of the last release and of the checkout, compared"
 	@echo "make reproduce [NAMES=chu2003-table4] [DATA=folder] [PARTITIONS=n]   the papers' tables and figures"
 	@echo "make sanitize  native tests under the address, undefined-behaviour and thread sanitizers"
-	@echo "make hostile [HOURS=8]   hostile data, files, faults and signals; resumes; summary and failures in build/hostile"
+	@echo "make hostile [HOURS=8]   hostile data, files, faults and signals; resumes; summary in build/hostile"
 	@echo "make soak [FITS=2000]    memory, threads and open files over many fits"
 	@echo "make fuzz [MINUTES=30]   fuzzers of the file reader and of each native entry point"
 	@echo
