@@ -28,8 +28,8 @@ NIGHTLY ?=
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all suite test-oldest test-newest test-nightly lint types layers coverage mutation docs \
-  bench bench-check bench-release reproduce sanitize hostile soak fuzz sdist wheel wheels check-dist check-sdist check-wheel \
-  workflows release acceptance clean
+  bench bench-check bench-release reproduce sanitize hostile soak fuzz sdist wheel wheels check-dist check-sdist \
+  check-wheel workflows release acceptance clean
 
 help:
 	@echo "make demo      a machine trains itself: summary here, report and picture in demo-output/"
