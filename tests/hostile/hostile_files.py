@@ -6,7 +6,6 @@ import functools
 import hashlib
 import io
 import json
-import resource
 import tempfile
 import warnings
 import zipfile
@@ -19,6 +18,11 @@ import bayesvm
 from bayesvm import distributed
 from bayesvm.kernels import Gaussian
 from bayesvm.persistence import ModelFileError
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None
 
 
 @functools.cache
@@ -205,7 +209,7 @@ def judge(seed: int) -> tuple[str, str]:
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = _peak()
         try:
             outcome = {"damaged": _damaged, "forged": _forged, "folder": _folder, "checkpoint": _checkpoint}[
                 how[seed % len(how)]
@@ -213,8 +217,13 @@ def judge(seed: int) -> tuple[str, str]:
         except ModelFileError as error:
             named = folder in str(error)
             outcome = ("refused", "") if named else ("internal error", f"the file is not named: {error}")
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        grown = _peak() - before
         return outcome if grown < 500_000 else ("memory", f"{grown} kB for a small file")
+
+
+def _peak() -> int:
+    """Return the largest resident memory so far, in kilobytes."""
+    return 0 if resource is None else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _damaged(rng, folder):

@@ -99,22 +99,27 @@ def in_range(weights: Vector, name: str) -> Vector:
     return weights
 
 
-def scaled_targets(Y: Matrix, weights: Vector | None, *, standardize: bool) -> TargetScale:
-    """Return the map of the targets, one column per output, to the units used inside."""
+def check_sizes_of_targets(Y: Matrix, *, raw: bool) -> None:
+    """Refuse targets, one column per output, that are too large or, used as they are (``raw``), too small."""
     largest = np.max(np.abs(Y), axis=0, initial=0.0)
-    most = LARGEST if standardize else LARGEST_RAW
+    most = LARGEST_RAW if raw else LARGEST
     if np.any(largest > most):
         raise ValueError(
             f"y: expected targets of at most {most:.2g} in magnitude, found {largest[largest > most][0]:.3g}; divide "
             "them by a power of ten"
         )
+    tiny = (largest > 0.0) & (largest < SMALLEST_RAW)
+    if raw and np.any(tiny):
+        raise ValueError(
+            f"y: expected targets of {SMALLEST_RAW:.2g} or more in magnitude, or zeros alone, found none above "
+            f"{largest[tiny][0]:.3g}; multiply them by a power of ten"
+        )
+
+
+def scaled_targets(Y: Matrix, weights: Vector | None, *, standardize: bool) -> TargetScale:
+    """Return the map of the targets, one column per output, to the units used inside."""
+    check_sizes_of_targets(Y, raw=not standardize)
     if not standardize:
-        tiny = (largest > 0.0) & (largest < SMALLEST_RAW)
-        if np.any(tiny):
-            raise ValueError(
-                f"y: expected targets of {SMALLEST_RAW:.2g} or more in magnitude, or zeros alone, found none above "
-                f"{largest[tiny][0]:.3g}; multiply them by a power of ten"
-            )
         return TargetScale.identity(Y.shape[1])
     scale = TargetScale.of(Y, weights)
     wrong = (scale.scale > LARGEST_SCALE) | (scale.scale < 1.0 / LARGEST_SCALE)
@@ -177,6 +182,7 @@ def _refuse_above(most: float, sizes: Vector, estimator: Any, remedy: str) -> No
 
 __all__ = [
     "LARGEST_SCALE",
+    "check_sizes_of_targets",
     "column_sizes",
     "in_proportion",
     "in_range",

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
-from bayesvm.estimators._numbers import new_inputs, read_training_data, read_weights, scaled_targets
+from bayesvm.estimators._numbers import in_proportion, new_inputs, read_training_data, read_weights, scaled_targets
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Regression
@@ -377,7 +377,7 @@ def write_regression(fitted: Any, n: float) -> None:
 
 def write_training_scores(fitted: Any, X: Any, Y: Matrix, weights: Vector) -> None:
     """Set how surprising the training targets are, and their leave-one-out likelihood where the models have one."""
-    residual = Y - fitted._targets.outer(fitted._means(fitted._standardizer.inputs(X)))
+    residual = Y - fitted._targets.outer(fitted._means(in_proportion(fitted, X, fitted._standardizer)))
     tails = [noise.log_survival(np.abs(residual[:, k])) for k, noise in enumerate(fitted.likelihoods_)]
     fitted.outlier_score_ = fitted._shaped(-np.column_stack(tails) - np.log(2.0))
     if all(getattr(model, "marginals", ()) for model in fitted.models_):

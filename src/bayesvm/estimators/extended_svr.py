@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from bayesvm.estimators._arguments import Rule, check_arguments, one_of, real
 from bayesvm.estimators._attributes import adopt, twin
 from bayesvm.estimators._margin_classifier import dual_values, fit_duals, warn_about_gap
-from bayesvm.estimators._numbers import read_training_data, read_weights, scaled_targets
+from bayesvm.estimators._numbers import check_sizes_of_targets, read_training_data, read_weights
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.models.support_vectors import DualProblem
 from bayesvm.typing import Vector
@@ -147,7 +147,7 @@ class ExtendedSVR(RegressorMixin, BaseEstimator):
         fitted = twin(self)
         X, y = read_training_data(fitted, X, y, raw=True, accept_sparse="csr", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        scaled_targets(y[:, None], None, standardize=False)
+        check_sizes_of_targets(y[:, None], raw=True)
         given = read_weights(sample_weight, X)
         weights = np.ones(y.size) if given is None else given
         rows = np.flatnonzero(weights > 0.0)

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from bayesvm.estimators._arguments import check_arguments
 from bayesvm.estimators._attributes import adopt, mean_and_std, only, twin
-from bayesvm.estimators._numbers import read_training_data
+from bayesvm.estimators._numbers import in_proportion, read_training_data
 from bayesvm.estimators._online import RULES, OnlineGP
 from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.estimators.gaussian_process import GPClassifier, GPRegressor
@@ -147,7 +147,8 @@ class OnlineGPRegressor(RegressorMixin, OnlineGP):
             fitted.models_ = (OnlineModel.prior(model.kernel, model.likelihood.plain, self._options(), X.shape[1]),)
         prototype = fitted._prototype
         inner = prototype._targets.inner(y[:, None])[:, 0]
-        fitted._write([fitted.models_[0].learn(prototype._standardizer.inputs(X).X, inner)])
+        rows = in_proportion(fitted, X, prototype._standardizer).X
+        fitted._write([fitted.models_[0].learn(rows, inner)])
         fitted.likelihoods_ = prototype.likelihoods_
         fitted.noise_std_ = float(np.sqrt(prototype.likelihood_.noise_variance))
         adopt(self, fitted)
@@ -294,7 +295,7 @@ class OnlineGPClassifier(ProbabilisticClassifier, OnlineGP):
         if unknown.size:
             raise ValueError(f"y: expected labels among {fitted.classes_!r}, found {unknown.tolist()[0]!r}")
         codes = np.searchsorted(fitted.classes_, y)
-        inner = fitted._prototype._standardizer.inputs(X).X
+        inner = in_proportion(fitted, X, fitted._prototype._standardizer).X
         labels = one_against_rest(codes, fitted.classes_.size).T
         fitted._write([model.learn(inner, own) for model, own in zip(fitted.models_, labels, strict=True)])
         adopt(self, fitted)

@@ -40,7 +40,7 @@ def write_atomically(path: Path, data: Any) -> None:
         require_regular(path)
         remove_left_behind(path)
         with _temporary(path) as (handle, temporary):
-            with os.fdopen(os.dup(handle), "wb") as out:
+            with os.fdopen(handle, "wb") as out:
                 out.write(data)
                 out.flush()
                 os.fsync(out.fileno())
@@ -87,27 +87,34 @@ def _is_left_behind(temporary: Path) -> bool:
 
 @contextlib.contextmanager
 def _temporary(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield handle and name of a new locked file beside the path; it is removed if it was not put in place."""
+    """Yield a handle, to be closed by who writes, and the name of a new file beside the path.
+
+    The file is locked until the end, and removed if it was not put in place.
+    """
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    lock = None
     try:
         if fcntl is not None:
             fcntl.flock(handle, fcntl.LOCK_EX)
+            lock = os.dup(handle)  # the lock lasts as long as one of the two is open
         yield handle, temporary
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
     finally:
-        os.close(handle)
+        if lock is not None:
+            os.close(lock)
 
 
 def _flush_folder(folder: Path) -> None:
-    """Have the new name on the disk, where folders can be opened."""
+    """Have the new name on the disk too, where the file system knows how; the file itself is there by now."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        with contextlib.suppress(OSError):
+            os.fsync(handle)
     finally:
         os.close(handle)
 
