@@ -131,6 +131,18 @@ def scaled_targets(Y: Matrix, weights: Vector | None, *, standardize: bool) -> T
     return scale
 
 
+def inner_targets(Y: Matrix, targets: TargetScale) -> Matrix:
+    """Return targets in the units used inside, if they are not out of all proportion to those of the training rows."""
+    with np.errstate(**QUIET):
+        inner = targets.inner(Y)
+    if not np.all(np.abs(inner) <= LARGEST_RAW):
+        raise ValueError(
+            f"y: expected targets of the order of those of the training rows, found one of {np.max(np.abs(Y)):.3g}, "
+            f"more than {LARGEST_RAW:g} standard deviations away; compare its units"
+        )
+    return inner
+
+
 def new_inputs(estimator: Any, X: Any, standardizer: Standardizer | None, **options: Any) -> Inputs:
     """Validate rows that are to be predicted, and return them standardised (as they are, if there is no map).
 
@@ -186,6 +198,7 @@ __all__ = [
     "column_sizes",
     "in_proportion",
     "in_range",
+    "inner_targets",
     "new_inputs",
     "read_training_data",
     "read_weights",

@@ -15,7 +15,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
-from bayesvm.estimators._numbers import in_proportion, new_inputs, read_training_data, read_weights, scaled_targets
+from bayesvm.estimators._numbers import (
+    in_proportion,
+    inner_targets,
+    new_inputs,
+    read_training_data,
+    read_weights,
+    scaled_targets,
+)
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Regression
@@ -96,8 +103,9 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         rows = np.arange(len(Y)) if weights is None else np.flatnonzero(weights > 0.0)
         w = None if weights is None else weights[rows]
         targets = self._target_scale(Y[rows], w)
+        inner = inner_targets(Y, targets)[rows]
         names = list(getattr(fitted, "feature_names_in_", [])) or None
-        data = training_data(X[rows], targets.inner(Y[rows]), w, names, standardize=self.standardize)
+        data = training_data(X[rows], inner, w, names, standardize=self.standardize)
         data = dataclasses.replace(data, scale=targets.scale)
         with attributes.progress(self) as callback:
             spec = self._spec(data).watched(callback)
@@ -243,7 +251,7 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
             raise ValueError(
                 f"y: expected finite targets of shape {mean.shape}, found shape {Y.shape} or non-finite ones"
             )
-        return self._targets.inner(Y), mean, var
+        return inner_targets(Y, self._targets), mean, var
 
     def log_density(self, X: Any, y: Any) -> Any:
         """Return the logarithms of the predictive density at given targets, in the user's units.

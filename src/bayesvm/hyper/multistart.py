@@ -186,17 +186,8 @@ class Maximizer:
         KeyboardInterrupt
             If the user interrupts, unless :func:`~bayesvm.hyper.interrupts.keep_best_on_interrupt` is in force.
         """
-        if interrupt_was_kept():  # during an earlier search of the same fit
-            return dataclasses.replace(self, max_evaluations=1)._maximize(objective, starts, metrics, latent)
-        return self._maximize(objective, starts, metrics, latent)
-
-    def _maximize(
-        self,
-        objective: Objective,
-        starts: Sequence[Vector],
-        metrics: Sequence[Matrix | None] | None,
-        latent: Vector | None,
-    ) -> Maximum:
+        once = interrupt_was_kept()  # during an earlier search of the same fit
+        options = dataclasses.replace(self, max_evaluations=1) if once else self
         states = _first_states(starts, metrics, latent)
         best = Best()
         alone = joblib.effective_n_jobs(self.n_jobs) == 1
@@ -205,17 +196,16 @@ class Maximizer:
                 while active := [state for state in states if state.running]:
                     if alone:
                         for state in active:
-                            states[state.index] = run_round(objective, state, self, best)
+                            states[state.index] = run_round(objective, state, options, best)
                     else:
-                        _round_in_threads(objective, states, active, self, best)
+                        _round_in_threads(objective, states, active, options, best)
                     states[:] = pruned(states, active, self.tol)
         except KeyboardInterrupt:
             best.stop.set()
             if not keep_this_interrupt():
                 raise
             if best.point is None:  # nothing yet: the starts are evaluated once
-                once = dataclasses.replace(self, max_evaluations=1)
-                return once._maximize(objective, starts, metrics, latent).as_interrupted()
+                return self.maximize(objective, starts, metrics=metrics, latent=latent).as_interrupted()
             logger.warning("interrupted; the best point so far is kept (value %.6g)", best.point.value)
             states[:] = [best.caught_up(state) for state in states]
         return _result(states, best)
