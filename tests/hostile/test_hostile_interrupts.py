@@ -130,11 +130,11 @@ def test_an_interrupt_of_threads_leaves_fit_and_ends_them(classes, monkeypatch):
     calls = interrupting(monkeypatch, 3)
     with pytest.raises(KeyboardInterrupt):
         bayesvm.BayesianSVC(n_starts=4, n_jobs=2).fit(X, y)
-    threads = [t for t in threading.enumerate() if t.ident in set(calls) and t is not threading.main_thread()]
-    for thread in threads:
-        thread.join(20.0)
-    done = len(calls)
-    assert not any(thread.is_alive() for thread in threads) or done == len(calls)
+    begun = len(calls)
+    for thread in threading.enumerate():
+        if thread.ident in set(calls) and thread is not threading.main_thread():
+            thread.join(20.0)
+    assert len(calls) <= begun + 2  # each thread had at most one evaluation before it
 
 
 def test_the_searches_of_other_threads_end_with_their_next_evaluation():
