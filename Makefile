@@ -28,8 +28,8 @@ NIGHTLY ?=
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all suite test-oldest test-newest test-nightly lint types layers coverage mutation docs \
-  bench bench-check bench-release reproduce sanitize sdist wheel wheels check-dist check-sdist check-wheel \
-  workflows release acceptance clean
+  bench bench-check bench-release reproduce sanitize hostile soak fuzz sdist wheel wheels check-dist check-sdist \
+  check-wheel workflows release acceptance clean
 
 help:
 	@echo "make demo      a machine trains itself: summary here, report and picture in demo-output/"
@@ -47,6 +47,9 @@ help:
 	@echo "make bench-release   benchmarks of the last release and of the checkout, compared"
 	@echo "make reproduce [NAMES=chu2003-table4] [DATA=folder] [PARTITIONS=n]   the papers' tables and figures"
 	@echo "make sanitize  native tests under the address, undefined-behaviour and thread sanitizers"
+	@echo "make hostile [HOURS=8]   hostile data, files, faults and signals; resumes; summary in build/hostile"
+	@echo "make soak [FITS=2000]    memory, threads and open files over many fits"
+	@echo "make fuzz [MINUTES=30]   fuzzers of the file reader and of each native entry point"
 	@echo
 	@echo "make test-oldest, test-newest, test-nightly   the suite with the oldest, newest, next versions of dependencies"
 	@echo "make sdist     source distribution, in dist/"
@@ -142,6 +145,18 @@ mutation: $(VENV)/.test-tools $(VENV)/.package
 
 sanitize:
 	scripts/sanitize.sh
+
+hostile: $(VENV)/.test-tools $(VENV)/.package
+	$(SINGLE) $(BIN)/python tests/hostile/run_hostile.py --hours $(or $(HOURS),8) --folder build/hostile
+
+soak: $(VENV)/.test-tools $(VENV)/.package
+	$(SINGLE) $(BIN)/python tests/hostile/run_soak.py --fits $(or $(FITS),2000)
+
+# Atheris chooses the inputs of the file reader, where it has a wheel; without it they are drawn by a seed.
+fuzz: $(VENV)/.test-tools $(VENV)/.package
+	$(PIP) install atheris || true
+	$(SINGLE) $(BIN)/python tests/hostile/run_fuzz.py --minutes $(or $(MINUTES),30) --folder build/fuzz
+	scripts/fuzz_native.sh $(or $(MINUTES),30) build/fuzz
 
 # -- documentation, benchmarks, experiments -------------------------------------------------------------------------
 demo: $(VENV)/.package

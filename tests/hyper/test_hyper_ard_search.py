@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.hyper import EvidenceObjective, Maximizer, Maximum, SearchStatus, StartRecord
+from bayesvm.hyper import EvidenceObjective, Maximizer, Maximum, SearchStatus, StartRecord, keep_best_on_interrupt
 from bayesvm.hyper.ard_search import switch_off, switch_on
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian
@@ -92,7 +92,8 @@ def test_an_interrupt_keeps_the_best_so_far():
     def interrupt(tick):
         raise KeyboardInterrupt
 
-    after = switch_off(Maximizer(callback=interrupt), objective, before)
+    with keep_best_on_interrupt():
+        after = switch_off(Maximizer(callback=interrupt), objective, before)
     assert after.interrupted
     assert after.value >= before.value
 
@@ -135,6 +136,7 @@ def test_an_interrupt_while_switching_on_is_reported():
         if progress.evaluation == 2:
             raise KeyboardInterrupt
 
-    after = switch_on(Maximizer(callback=interrupt), objective, before)
+    with keep_best_on_interrupt():
+        after = switch_on(Maximizer(callback=interrupt), objective, before)
     assert after.interrupted
     assert after.value >= before.value

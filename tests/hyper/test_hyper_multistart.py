@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 import bayesvm.likelihoods as lib
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.hyper import EvidenceObjective, Maximizer, SearchStatus
+from bayesvm.hyper import EvidenceObjective, Maximizer, SearchStatus, keep_best_on_interrupt
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
@@ -269,7 +269,8 @@ def test_an_interrupt_keeps_the_best_so_far(when, caplog):
             raise KeyboardInterrupt
 
     starts = [np.array([9.0, 40.0]), np.array([-30.0, 20.0]), np.array([1.0, 45.0])]
-    found = Maximizer(tol=1e-9, callback=callback).maximize(Known(hill, 2), starts)
+    with keep_best_on_interrupt():
+        found = Maximizer(tol=1e-9, callback=callback).maximize(Known(hill, 2), starts)
     assert len(ticks) == when
     assert found.value == max(t.value for t in ticks)
     assert found.status is SearchStatus.INTERRUPTED
@@ -290,7 +291,8 @@ def test_an_interrupt_in_a_thread_keeps_the_best_so_far():
         if len(ticks) == 6:
             raise KeyboardInterrupt
 
-    found = Maximizer(tol=1e-9, n_jobs=2, callback=callback).maximize(machine(), STARTS)
+    with keep_best_on_interrupt():
+        found = Maximizer(tol=1e-9, n_jobs=2, callback=callback).maximize(machine(), STARTS)
     assert found.status is SearchStatus.INTERRUPTED
     assert found.value == max(t.value for t in ticks)
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.hyper import EvidenceObjective, Maximizer, SearchStatus, maximize_evidence, subsample
+from bayesvm.hyper import (
+    EvidenceObjective,
+    Maximizer,
+    SearchStatus,
+    keep_best_on_interrupt,
+    maximize_evidence,
+    subsample,
+)
 from bayesvm.hyper.subsample import SHARE, drawn_rows
 from bayesvm.hyper.surrogate import maximize_through_surrogates
 from bayesvm.inference import Exact, Laplace
@@ -103,7 +110,8 @@ def test_an_interrupt_on_the_part_is_final():
         if tick.evaluation == 3:
             raise KeyboardInterrupt
 
-    found = maximize_evidence(Maximizer(callback=stop), objective, [objective.theta0])
+    with keep_best_on_interrupt():
+        found = maximize_evidence(Maximizer(callback=stop), objective, [objective.theta0])
     assert found.interrupted
     assert found.history[0].status is SearchStatus.INTERRUPTED
     np.testing.assert_allclose(objective.evaluate(found.theta).value, found.value, rtol=1e-7)

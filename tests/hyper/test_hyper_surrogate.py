@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.hyper import EvidenceObjective, Maximizer, SearchStatus, maximize_evidence
+from bayesvm.hyper import EvidenceObjective, Maximizer, SearchStatus, keep_best_on_interrupt, maximize_evidence
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
@@ -79,7 +79,8 @@ def test_an_interrupt_on_the_surrogate_keeps_the_best_so_far(when):
             raise KeyboardInterrupt
 
     objective = problem(lib.Trigonometric())
-    found = maximize_evidence(Maximizer(callback=callback), objective, STARTS)
+    with keep_best_on_interrupt():
+        found = maximize_evidence(Maximizer(callback=callback), objective, STARTS)
     assert found.status is SearchStatus.INTERRUPTED
     assert len(ticks) <= when + len(STARTS)  # each end is evaluated once more, with the likelihood itself
     best = max(ticks[:when], key=lambda t: t.value)
@@ -98,6 +99,7 @@ def test_an_interrupt_while_refining_is_reported():
         if len(ticks) == len(on_surrogate) + 2:
             raise KeyboardInterrupt
 
-    found = maximize_evidence(Maximizer(callback=callback), objective, STARTS)
+    with keep_best_on_interrupt():
+        found = maximize_evidence(Maximizer(callback=callback), objective, STARTS)
     assert found.status is SearchStatus.INTERRUPTED
     assert found.value == max(t.value for t in ticks[len(on_surrogate) :])

@@ -258,7 +258,7 @@ def test_kill_during_save_leaves_a_complete_file(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) >= 2.0  # every child had replaced the file before it was killed
-    assert len([p for p in folder.iterdir() if p.suffix == ".tmp"]) >= 3  # what the killed ones left behind
+    assert len([p for p in folder.iterdir() if p.suffix == ".tmp"]) <= 1  # each has removed what the one before it left
 
 
 LEAK = """

@@ -21,7 +21,7 @@ from bayesvm.cli.methods import Method, method_of, names_of
 from bayesvm.cli.output import check_output, write_output
 from bayesvm.cli.reading import ColumnOptions, ReadOptions, find_column
 from bayesvm.cli.target import Task, class_labels, column_meaning, guess_task, target_numbers, weight_values
-from bayesvm.hyper import SearchStatus
+from bayesvm.hyper import keep_best_on_interrupt
 from bayesvm.kernels.expression import parse_kernel
 from bayesvm.persistence import save
 from bayesvm.report import collect_facts, render
@@ -159,14 +159,9 @@ def fit_pipeline(training: Training, machine: Any) -> Pipeline:
         return pipeline.fit(training.features, training.y, **arguments)
 
 
-def histories(machine: Any) -> list[Any]:
-    """Return the records of all starts."""
-    return list(getattr(machine, "history_", ()))
-
-
 def exit_code(machine: Any) -> ExitCode:
     """Return how a fit ended."""
-    if any(record.status is SearchStatus.INTERRUPTED for record in histories(machine)):
+    if any(model.maximum.interrupted for model in getattr(machine, "models_", ()) if hasattr(model, "maximum")):
         return ExitCode.INTERRUPTED
     return ExitCode.FINE if getattr(machine, "converged_", True) else ExitCode.NOT_CONVERGED
 
@@ -183,7 +178,8 @@ def fit(
         say.say(f"{training.dropped} rows without a value of {training.target} are left out")
     method, machine = machine_of(options, training.task.name, progress=say.shows_progress)
     say.say(f"method: {method.name}; {len(training.y)} rows, {training.features.shape[1]} columns")
-    pipeline = fit_pipeline(training, machine)
+    with keep_best_on_interrupt():
+        pipeline = fit_pipeline(training, machine)
     if "verbose" in machine.get_params():
         machine.set_params(verbose=0)
     code = exit_code(machine)

@@ -21,7 +21,7 @@ def check_output(path: str, *, force: bool) -> None:
 
 def write_output(path: str, data: bytes) -> None:
     """Write a file in one step: the old one or the complete new one. Links are followed, devices are written to."""
-    from bayesvm.persistence.container import write_atomically
+    from bayesvm.persistence.atomic import write_atomically
 
     try:
         if os.path.exists(path) and not os.path.isfile(path):

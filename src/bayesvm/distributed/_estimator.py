@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.distributed import checkpoint
 from bayesvm.distributed.blocks import GROUP, Plan, make_blocks
@@ -25,6 +25,7 @@ from bayesvm.distributed.progress import Progress
 from bayesvm.distributed.row_maps import RowMap
 from bayesvm.distributed.source import Source, is_dask, is_directory, open_source
 from bayesvm.estimators._arguments import Rule, check_arguments, generator, one_of, whole
+from bayesvm.estimators._numbers import read_training_data, read_weights
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.models.scaling import Standardizer
 
@@ -101,10 +102,8 @@ def read_rows(fitted: Any, engine: Engine, X: Any, y: Any, sample_weight: Any, *
         if source.columns is not None:
             fitted.feature_names_in_ = np.asarray(source.columns, dtype=object)
         return source
-    X, y = validate_data(fitted, X, y, dtype=np.float64, **checks)
-    weights = None
-    if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    X, y = read_training_data(fitted, X, y, raw=not fitted.standardize, **checks)
+    weights = read_weights(sample_weight, X)
     step = GROUP * int(fitted.block_size)
     slices = [slice(start, start + step) for start in range(0, len(X), step)]
     rows = [(X[own], y[own], None if weights is None else weights[own]) for own in slices]

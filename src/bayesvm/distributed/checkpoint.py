@@ -4,12 +4,14 @@ The first line describes the fit: the shape of the data, how rows were dealt to 
 the options. Every further line is one evaluation: what was evaluated, theta, value, gradient. The search is
 deterministic, so resuming is repeating it with the recorded evaluations in place of computed ones; it arrives where it
 was stopped within milliseconds, and goes on. Numbers are written such that they are read back to the last bit, and a
-line is on the disk before the next evaluation begins; a last line that was cut short is ignored.
+line is on the disk before the next evaluation begins; a last line that was cut short is ignored. Every line has a check
+that depends on all lines before it, so that any other damage is found.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -17,11 +19,22 @@ from typing import Any
 
 import numpy as np
 
+from bayesvm.persistence.atomic import write_atomically
+from bayesvm.persistence.errors import ModelFileError
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Vector
 
 FORMAT = "bayesvm-checkpoint"
-VERSION = 1
+#: Version that is written; lines have checks since version 2.
+VERSION = 2
+
+
+class CheckpointError(ModelFileError):
+    """A checkpoint that cannot be read; the message names the file and says why."""
+
+
+#: What a line says of an evaluation.
+FIELDS = ("what", "theta", "value", "gradient", "status", "failures", "failed")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,12 +63,15 @@ class Log:
     """
 
     def __init__(self, path: Path | None, header: dict[str, Any], known: dict[str, dict[str, Any]]) -> None:
-        self._path, self._known = path, known
+        self._path, self._known, self._check = path, known, ""
         if path is not None:
-            lines = [{"format": FORMAT, "version": VERSION, **header}, *known.values()]
-            temporary = path.with_name(path.name + ".tmp")
-            temporary.write_text("".join(_line(line) for line in lines), encoding="utf-8")
-            os.replace(temporary, path)
+            values = [{"format": FORMAT, "version": VERSION, **header}, *known.values()]
+            write_atomically(path, "".join([self._line(value) for value in values]).encode())
+
+    def _line(self, value: dict[str, Any]) -> str:
+        """Return the next line of the file, with its check."""
+        self._check = _check(self._check, value)
+        return json.dumps({**value, "check": self._check}, ensure_ascii=False) + "\n"
 
     def recall(self, what: str, theta: Vector) -> PartialSum | None:
         """Return an evaluation that was made before, None if it was not."""
@@ -79,10 +95,13 @@ class Log:
             "failures": list(part.failures),
             "failed": part.failed,
         }
-        with open(self._path, "a", encoding="utf-8") as out:
-            out.write(_line(line))
-            out.flush()
-            os.fsync(out.fileno())
+        try:
+            with open(self._path, "a", encoding="utf-8") as out:
+                out.write(self._line(line))
+                out.flush()
+                os.fsync(out.fileno())
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, str(self._path)) from error
 
 
 def open_log(path: Any, resume: Any, header: dict[str, Any]) -> tuple[Log, int]:
@@ -113,31 +132,65 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[s
 
     Raises
     ------
-    ValueError
-        If the file is no checkpoint.
+    CheckpointError
+        If the file cannot be read, is no checkpoint, or was damaged; a last line that was cut short is no damage.
     """
-    lines = Path(path).read_text(encoding="utf-8").splitlines(keepends=True)
+    name = os.fspath(path)
     try:
-        header = json.loads(lines[0]) if lines else None
-    except json.JSONDecodeError:
-        header = None
-    if not isinstance(header, dict) or header.get("format") != FORMAT or header.get("version") != VERSION:
-        raise ValueError(f"resume: expected a checkpoint of a distributed fit, found another file at {os.fspath(path)}")
+        lines = Path(path).read_bytes().splitlines(keepends=True)
+    except OSError as error:
+        raise CheckpointError(f"resume: {name} cannot be read ({error.strerror})") from None
+    records = _records(lines, name)
+    header = records[0] if records else {}
+    if header.get("format") != FORMAT or header.get("version") not in range(1, VERSION + 1):
+        raise CheckpointError(f"resume: expected a checkpoint of a distributed fit, found another file at {name}")
+    if header["version"] > 1:
+        _verify(records, name)
     known = {}
-    for line in lines[1:]:
-        if not line.endswith("\n"):
+    for number, record in enumerate(records[1:], start=2):
+        try:
+            key = _key(record["what"], np.asarray(record["theta"], dtype=float))
+            known[key] = {field: record[field] for field in FIELDS}
+        except (KeyError, TypeError, ValueError):
+            raise CheckpointError(f"resume: {name} is damaged in line {number}") from None
+    return {key: value for key, value in header.items() if key not in ("format", "version", "check")}, known
+
+
+def _records(lines: list[bytes], name: str) -> list[dict[str, Any]]:
+    """Return the lines that were written completely, read; none, if the first is no record."""
+    records: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):  # that of JSON, or of UTF-8
+            record = None
+        if number == len(lines) and not line.endswith(b"\n") and number > 1:
             break
-        record = json.loads(line)
-        known[_key(record["what"], np.asarray(record["theta"], dtype=float))] = record
-    return {key: value for key, value in header.items() if key not in ("format", "version")}, known
+        if not isinstance(record, dict):
+            if not records:
+                break
+            raise CheckpointError(f"resume: {name} is damaged in line {number}")
+        records.append(record)
+    return records
+
+
+def _verify(records: list[dict[str, Any]], name: str) -> None:
+    """Raise :class:`CheckpointError` unless every line follows the one before it."""
+    before = ""
+    for number, record in enumerate(records, start=1):
+        before = _check(before, {key: value for key, value in record.items() if key != "check"})
+        if record.get("check") != before:
+            raise CheckpointError(f"resume: {name} is damaged: the check of line {number} does not fit")
+
+
+def _check(before: str, value: dict[str, Any]) -> str:
+    """Return the check of a line, which depends on all lines before it."""
+    text = json.dumps(value, ensure_ascii=True, sort_keys=True)
+    return hashlib.sha256((before + text).encode()).hexdigest()[:32]
 
 
 def _key(what: str, theta: Vector) -> str:
     return what + theta.tobytes().hex()
 
 
-def _line(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False) + "\n"
-
-
-__all__ = ["Log", "PartialSum", "open_log"]
+__all__ = ["CheckpointError", "Log", "PartialSum", "open_log"]

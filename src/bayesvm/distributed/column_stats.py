@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from bayesvm.distributed.source import Rows
+from bayesvm.estimators._numbers import LARGEST_SCALE, column_sizes, in_range
 from bayesvm.estimators._regressor import target_columns
-from bayesvm.models.scaling import Standardizer, TargetScale, weighted_moments
+from bayesvm.models.scaling import Standardizer, TargetScale, scale_of, weighted_moments
 from bayesvm.typing import Matrix, Vector
 
 
@@ -70,13 +71,12 @@ class Summary:
 
     def standardizer(self) -> Standardizer:
         """Return the map of inputs to zero mean and unit variance."""
-        scale = np.sqrt(self.inputs.var)
-        return Standardizer(self.inputs.mean, np.where(scale > 1e-12 * self.inputs.size, scale, 1.0))
+        return Standardizer(self.inputs.mean, scale_of(np.sqrt(self.inputs.var), self.inputs.size))
 
     def target_scale(self) -> TargetScale:
         """Return the map of targets to zero mean and unit variance."""
         assert self.targets is not None
-        return TargetScale.from_moments(self.targets.mean, self.targets.var, self.targets.size)
+        return TargetScale.from_moments(self.targets.mean, np.sqrt(self.targets.var), self.targets.size)
 
 
 def survey(rows: Rows, number: int, row_weights: Callable[[Any, Any], Vector | None], labels: bool) -> Summary:
@@ -126,8 +126,11 @@ def checked(rows: Rows, number: int, labels: bool) -> Rows:
     _check_shapes(rows, where)
     if not np.all(np.isfinite(X)):
         raise ValueError(f"{where}: expected finite inputs, found NaN or infinity")
+    _check_magnitudes(X, where, "inputs")
     if not labels and not np.all(np.isfinite(np.asarray(y, dtype=np.float64))):
         raise ValueError(f"{where}: expected finite targets, found NaN or infinity")
+    if not labels:
+        _check_magnitudes(target_columns(y), where, "targets")
     return X, y, None if weights is None else _checked_weights(weights, where)
 
 
@@ -144,7 +147,19 @@ def _checked_weights(weights: Any, where: str) -> Vector:
     weights = np.asarray(weights, dtype=np.float64)
     if not (np.all(np.isfinite(weights)) and np.all(weights >= 0.0)):
         raise ValueError(f"{where}: expected finite non-negative weights, found others")
-    return weights
+    return in_range(weights, where)
+
+
+def _check_magnitudes(X: Matrix, where: str, what: str) -> None:
+    """Raise ``ValueError`` unless every column can be squared: moments of parts are merged by their variances."""
+    sizes = column_sizes(X)
+    wrong = (sizes > LARGEST_SCALE) | ((sizes > 0.0) & (sizes < 1.0 / LARGEST_SCALE))
+    if np.any(wrong):
+        j = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"{where}: expected {what} between {1.0 / LARGEST_SCALE:g} and {LARGEST_SCALE:g} in magnitude in column "
+            f"{j}, found none above {sizes[j]:.3g}; divide the column by a power of ten"
+        )
 
 
 def merged(summaries: Sequence[Summary]) -> Summary:

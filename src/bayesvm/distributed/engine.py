@@ -15,9 +15,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import joblib
-from threadpoolctl import threadpool_limits
 
 from bayesvm.distributed.warm_starts import LatentStore, LocalLatents, WorkerLatents
+from bayesvm.linalg.blas_threads import one_blas_thread
 
 #: How many results one summing task takes.
 FAN_IN = 16
@@ -100,9 +100,9 @@ class Threads(Engine):
         """Do nothing: there is no scheduler."""
 
     def close(self) -> None:
-        """Let the threads end."""
+        """Let the threads end, each with the task it is at; who was interrupted does not wait for them."""
         if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+            self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
 
 
@@ -156,7 +156,7 @@ def open_engine(client: Any, n_jobs: int | None) -> Iterator[Engine]:
     with contextlib.ExitStack() as stack:
         if client is None:
             engine: Engine = stack.enter_context(contextlib.closing(Threads(n_jobs)))
-            stack.enter_context(threadpool_limits(limits=None if joblib.effective_n_jobs(n_jobs) == 1 else 1))
+            stack.enter_context(one_blas_thread(joblib.effective_n_jobs(n_jobs) > 1))
         else:
             engine = Cluster(stack.enter_context(local_cluster(client)) if isinstance(client, int) else client)
         stack.enter_context(joblib.parallel_config(backend="sequential"))  # the engine alone works in parallel

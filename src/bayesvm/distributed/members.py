@@ -8,6 +8,8 @@ than one factor is in memory at a time.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +24,9 @@ from bayesvm.inference import Posterior
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.linalg import SignedFactor, SupportFactor
+from bayesvm.persistence.atomic import write_atomically
+from bayesvm.persistence.container import read_arrays
+from bayesvm.persistence.errors import ModelFileError
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Members per group, and rows that are predicted at a time.
@@ -198,14 +203,21 @@ class StoredMembers(Members):
         Where they are.
     size : int
         How many.
+    checksums : tuple of str
+        SHA-256 of every file; empty for folders that were written without.
     """
 
     directory: str
     size: int
+    checksums: tuple[str, ...] = ()
 
     def file(self, number: int) -> Path:
         """Return the file of a member."""
         return Path(self.directory) / f"member-{number:07d}.npz"
+
+    def read(self, number: int) -> Member:
+        """Return a member, after a check of its file."""
+        return read_member(self.file(number), self.checksums[number] if self.checksums else None)
 
     def groups(self) -> Sequence[Any]:
         """Return ranges of files."""
@@ -231,7 +243,7 @@ class StoredGroup(Sequence[Member]):
     def __getitem__(self, i: Any) -> Any:
         if not 0 <= i < len(self):
             raise IndexError(i)
-        return read_member(self.members.file(self.start + i))
+        return self.members.read(self.start + i)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -245,21 +257,38 @@ class KnownSums:
         return self.known[k]
 
 
-def write_member(file: Path, member: Member) -> None:
-    """Write a member as plain arrays."""
+def write_member(file: Path, member: Member) -> str:
+    """Write a member as plain arrays, and return the checksum of its file."""
     arrays = {"number": np.asarray(member.number), "X": member.X}
     for k, expert in enumerate(member.experts):
         arrays |= {f"rows{k}": expert.rows, f"alpha{k}": expert.alpha, f"curvature{k}": expert.curvature}
-    with open(file, "wb") as out:
-        np.savez(out, **arrays)  # type: ignore[arg-type]
+    out = io.BytesIO()
+    np.savez(out, **arrays)  # type: ignore[arg-type]
+    write_atomically(file, out.getbuffer())
+    return hashlib.sha256(out.getbuffer()).hexdigest()
 
 
-def read_member(file: Path) -> Member:
-    """Read a member; nothing in the file is executed."""
-    with np.load(file, allow_pickle=False) as arrays:
-        k = sum(name.startswith("rows") for name in arrays.files)
+def read_member(file: Path, checksum: str | None = None) -> Member:
+    """Read a member; nothing in the file is executed.
+
+    Raises
+    ------
+    ModelFileError
+        With the name of the file, if it is missing or damaged or, as its checksum tells, another one.
+    """
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{file}: cannot be read ({error.strerror})") from None
+    if checksum is not None and hashlib.sha256(data).hexdigest() != checksum:
+        raise ModelFileError(f"{file}: the checksum does not fit: the file was damaged or changed")
+    try:
+        arrays = read_arrays(data)
+        k = sum(name.startswith("rows") for name in arrays)
         experts = tuple(Expert(arrays[f"rows{i}"], arrays[f"alpha{i}"], arrays[f"curvature{i}"]) for i in range(k))
         return Member(int(arrays["number"]), arrays["X"], experts)
+    except (ModelFileError, KeyError, ValueError, TypeError) as error:
+        raise ModelFileError(f"{file}: damaged member of a saved committee ({error})") from None
 
 
 def kept_members(engine: Engine, handles: Sequence[Any]) -> Members:

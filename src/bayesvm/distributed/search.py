@@ -44,6 +44,9 @@ def maximize_blocks(maximizer: Maximizer, objective: Any, starts: Sequence[Vecto
         return maximize_evidence(maximizer, objective, starts, subsample=False)
     subset = dataclasses.replace(objective, blocks=objective.blocks.spread(SUBSET))
     first = maximize_evidence(maximizer, subset, starts, subsample=False)
+    if first.interrupted:  # kept: the blocks together are evaluated once, at the best point
+        end = maximizer.maximize(objective, [first.theta])
+        return dataclasses.replace(end.as_interrupted(), history=(*first.history, *end.history))
     H = inverse_curvature(subset, first) * (SUBSET / total)
     on_all = dataclasses.replace(maximizer, tol=maximizer.tol * total / SUBSET)
     last = on_all.maximize(_smoothed(objective), [first.theta], metrics=[H])

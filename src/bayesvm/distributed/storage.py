@@ -1,7 +1,8 @@
 """Saved committees: a directory with one file for what the members share and one per member, read one at a time.
 
 =====================  ===============================================================================================
-``model.bvm``          the estimator without its members, in the format of :func:`bayesvm.save`
+``model.bvm``          the estimator without its members, in the format of :func:`bayesvm.save`; its manifest holds the
+                       SHA-256 of every member, and each is checked whenever it is read
 ``member-*.npz``       one member each: its support rows, coefficients and curvatures, plain arrays
 =====================  ===============================================================================================
 
@@ -47,9 +48,9 @@ def save(estimator: Any, directory: str | os.PathLike[str], *, classes: Iterable
     where.mkdir(parents=True, exist_ok=True)
     first = estimator.models_[0]
     stored = StoredMembers(str(where), first.rules[0].size)
-    for number, member in enumerate(first.members.stream()):
-        write_member(stored.file(number), member)
-    persistence.save(bare(estimator), where / MODEL, info={"members": stored.size}, classes=classes)
+    checksums = [write_member(stored.file(number), member) for number, member in enumerate(first.members.stream())]
+    info = {"members": stored.size, "checksums": checksums}
+    persistence.save(bare(estimator), where / MODEL, info=info, classes=classes)
 
 
 def load(directory: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> Any:
@@ -70,14 +71,27 @@ def load(directory: str | os.PathLike[str], *, classes: Iterable[type] = ()) -> 
     if not (where / MODEL).exists():
         raise ModelFileError(f"load: expected {MODEL} in {where}, found none")
     estimator = persistence.load(where / MODEL, classes=classes)
-    members = StoredMembers(str(where), estimator.models_[0].rules[0].size)
+    size = estimator.models_[0].rules[0].size
+    members = StoredMembers(str(where), size, _checksums(where, size))
     missing = [i for i in range(members.size) if not members.file(i).exists()]
     if missing:
         raise ModelFileError(
             f"load: {len(missing)} of {members.size} members are missing, {members.file(missing[0]).name} first"
         )
+    for number in range(members.size):
+        members.read(number)
     estimator.models_ = with_members(estimator.models_, members)
     return estimator
+
+
+def _checksums(where: Path, size: int) -> tuple[str, ...]:
+    """Return the checksums that the manifest of the model binds to it; earlier folders had none."""
+    found = persistence.read_info(where / MODEL).get("checksums")
+    if found is None:
+        return ()
+    if not isinstance(found, list) or len(found) != size or not all(isinstance(item, str) for item in found):
+        raise ModelFileError(f"{where / MODEL}: expected the checksums of {size} members, found others")
+    return tuple(found)
 
 
 __all__ = ["load", "save"]

@@ -202,6 +202,7 @@ def read_labels(fitted: Any, engine: Engine, source: Source, y: Any) -> LabelMap
         missing = classes[weighted == 0.0].tolist()[0]
         raise ValueError(f"weights: expected a positive weight in every class, found none in class {missing!r}")
     fitted._frequencies = ClassFrequencies(np.log(weighted / weighted.sum()), np.log(plain / plain.sum()))
+    fitted._frequencies.shift(fitted.class_prior)
     n_outputs = classes.size if classes.size > 2 else 1
     return LabelMap(TargetScale.identity(n_outputs), classes=fitted.classes_, factors=factors)
 

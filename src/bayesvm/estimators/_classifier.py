@@ -12,10 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectFromModel
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
+from bayesvm.estimators._numbers import in_proportion, in_range, new_inputs, read_training_data, read_weights
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Likelihood
@@ -77,16 +78,22 @@ class LabelledData:
     frequencies: ClassFrequencies
 
 
-def read_labels(fitted: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any) -> LabelledData:
-    """Validate the data of ``fit`` and set ``classes_`` (and what scikit-learn remembers of X) on the estimator."""
-    X, y = validate_data(fitted, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+def read_labels(
+    fitted: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any, *, raw: bool = False
+) -> LabelledData:
+    """Validate the data of ``fit`` and set ``classes_`` (and what scikit-learn remembers of X) on the estimator.
+
+    ``raw`` says that inputs are not standardised.
+    """
+    X, y = read_training_data(fitted, X, y, raw=raw, accept_sparse="csr", ensure_min_samples=2)
     check_classification_targets(y)
     fitted.classes_, codes = np.unique(y, return_inverse=True)
     classes = fitted.classes_
     if classes.size < 2:
         raise ValueError(f"y: expected at least two classes, found one class, {classes.tolist()[0]!r}")
-    plain = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    weights = plain if class_weight is None else plain * compute_sample_weight(class_weight, y)
+    given = read_weights(sample_weight, X)
+    plain = np.ones(codes.size) if given is None else given
+    weights = plain if class_weight is None else in_range(plain * compute_sample_weight(class_weight, y), "weights")
     counts = np.bincount(codes, weights=weights, minlength=classes.size)
     if np.count_nonzero(counts) < classes.size:
         missing = classes[counts == 0.0].tolist()[0]
@@ -149,7 +156,8 @@ class BayesianClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         check_arguments(self, self._rules)
         fitted = attributes.twin(self)
-        labelled = read_labels(fitted, X, y, sample_weight, self.class_weight)
+        labelled = read_labels(fitted, X, y, sample_weight, self.class_weight, raw=not self.standardize)
+        labelled.frequencies.shift(self.class_prior)
         used = labelled.X[labelled.rows]
         standardizer = (
             Standardizer.of(used, labelled.weights) if self.standardize else Standardizer.identity(used.shape[1])
@@ -182,8 +190,7 @@ class BayesianClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _inputs(self, X: Any) -> Inputs:
         """Validate new rows and standardise them."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return self._standardizer.inputs(X)
+        return new_inputs(self, X, self._standardizer, accept_sparse="csr")
 
     def _log_odds(self, inputs: Inputs) -> Matrix:
         """Return log odds: of the second class, or one column per class against the rest."""
@@ -344,7 +351,7 @@ def write_leave_one_out(fitted: Any, labelled: LabelledData, weights: Vector) ->
     odds[rows] = np.hstack([model.loo_log_odds() for model in fitted.models_])
     unused = np.setdiff1d(np.arange(codes.size), rows)
     if unused.size:
-        odds[unused] = fitted._log_odds(fitted._standardizer.inputs(labelled.X[unused]))
+        odds[unused] = fitted._log_odds(in_proportion(fitted, labelled.X[unused], fitted._standardizer))
     log_proba = fitted._log_proba(odds, None)
     fitted.loo_proba_ = np.exp(log_proba)
     fitted.loo_log_likelihood_ = float(weights @ log_proba[rows, codes[rows]])

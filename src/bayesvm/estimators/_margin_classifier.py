@@ -13,11 +13,12 @@ import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import _ovr_decision_function
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators._arguments import check_arguments, one_of
 from bayesvm.estimators._attributes import adopt, twin
 from bayesvm.estimators._classifier import read_labels
+from bayesvm.estimators._numbers import new_inputs
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.kernels import Gaussian, Kernel, as_kernel
 from bayesvm.kernels.inputs import Inputs
@@ -110,8 +111,7 @@ def warn_about_gap(fitted: Any) -> None:
 def dual_values(estimator: Any, X: Any) -> Matrix:
     """Return K a + b at new rows, one column per problem."""
     check_is_fitted(estimator)
-    X = validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64)
-    return estimator._model.values(Inputs(X))
+    return estimator._model.values(new_inputs(estimator, X, None, accept_sparse="csr"))
 
 
 class MarginClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -148,7 +148,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         check_arguments(self, {"multi_class": one_of("ovr", "ovo"), **(self._rules or {})})
         fitted = twin(self)
-        labelled = read_labels(fitted, X, y, sample_weight, self.class_weight)
+        labelled = read_labels(fitted, X, y, sample_weight, self.class_weight, raw=True)
         codes, rows = labelled.codes[labelled.rows], labelled.rows
         weights = np.ones(rows.size) if labelled.weights is None else labelled.weights
         problems = self._problems(fitted.classes_.size, codes, weights)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators._arguments import real, whole
 from bayesvm.estimators._attributes import columns, only
+from bayesvm.estimators._numbers import new_inputs
 from bayesvm.inference.online import OnlineUpdate
 from bayesvm.kernels import Kernel, Rescaled
 from bayesvm.kernels.inputs import Inputs
@@ -67,8 +68,7 @@ class OnlineGP(BaseEstimator, ABC):
 
     def _inputs(self, X: Any) -> Inputs:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return self._prototype._standardizer.inputs(X)
+        return new_inputs(self, X, self._prototype._standardizer)
 
     def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
         inputs = self._inputs(X)

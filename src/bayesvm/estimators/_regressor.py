@@ -11,10 +11,18 @@ import scipy.sparse as sp
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.feature_selection import SelectFromModel
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
+from bayesvm.estimators._numbers import (
+    in_proportion,
+    inner_targets,
+    new_inputs,
+    read_training_data,
+    read_weights,
+    scaled_targets,
+)
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Regression
@@ -36,10 +44,8 @@ def target_columns(y: Any) -> Matrix:
 
 def checked_weights(sample_weight: Any, X: Any) -> Vector | None:
     """Return validated weights, None if there are none."""
-    if sample_weight is None:
-        return None
-    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
-    if np.count_nonzero(weights) < 2:
+    weights = read_weights(sample_weight, X)
+    if weights is not None and np.count_nonzero(weights) < 2:
         found = np.count_nonzero(weights)
         raise ValueError(f"sample_weight: expected at least two positive weights, found {found}")
     return weights
@@ -91,14 +97,15 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         """
         check_arguments(self, self._rules)
         fitted = attributes.twin(self)
-        several = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2}
-        X, y = validate_data(fitted, X, y, accept_sparse="csr", dtype=np.float64, **several)
+        several = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2, "accept_sparse": "csr"}
+        X, y = read_training_data(fitted, X, y, raw=not self.standardize, **several)
         Y, weights = target_columns(y), checked_weights(sample_weight, X)
         rows = np.arange(len(Y)) if weights is None else np.flatnonzero(weights > 0.0)
         w = None if weights is None else weights[rows]
         targets = self._target_scale(Y[rows], w)
+        inner = inner_targets(Y, targets)[rows]
         names = list(getattr(fitted, "feature_names_in_", [])) or None
-        data = training_data(X[rows], targets.inner(Y[rows]), w, names, standardize=self.standardize)
+        data = training_data(X[rows], inner, w, names, standardize=self.standardize)
         data = dataclasses.replace(data, scale=targets.scale)
         with attributes.progress(self) as callback:
             spec = self._spec(data).watched(callback)
@@ -126,7 +133,7 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
 
     def _target_scale(self, Y: Matrix, weights: Vector | None) -> TargetScale:
         """Return the map of the targets to the units used inside."""
-        return TargetScale.of(Y, weights) if self.standardize else TargetScale.identity(Y.shape[1])
+        return scaled_targets(Y, weights, standardize=self.standardize)
 
     def _theta_shifts(self) -> list[Vector]:
         """Return, per model, what to add to its theta to have it in the user's units.
@@ -146,8 +153,7 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
     def _inputs(self, X: Any) -> Inputs:
         """Validate new rows and standardise them."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return self._standardizer.inputs(X)
+        return new_inputs(self, X, self._standardizer, accept_sparse="csr")
 
     def _shaped(self, columns: Matrix) -> Any:
         """Return one column per output, or a vector if the targets were one."""
@@ -254,7 +260,7 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         check_consistent_length(found[0].mean, Y)
         if Y.shape != shape or not np.all(np.isfinite(Y)):
             raise ValueError(f"y: expected finite targets of shape {shape}, found shape {Y.shape} or non-finite ones")
-        return self._targets.inner(Y), found
+        return inner_targets(Y, self._targets), found
 
     def log_density(self, X: Any, y: Any) -> Any:
         """Return the logarithms of the predictive density at given targets, in the user's units.
@@ -400,7 +406,7 @@ def _log_jacobians(fitted: Any, n: float) -> list[float]:
 
 def write_training_scores(fitted: Any, X: Any, Y: Matrix, weights: Vector) -> None:
     """Set how surprising the training targets are, and their leave-one-out likelihood where the models have one."""
-    residual = Y - fitted._targets.outer(fitted._means(fitted._standardizer.inputs(X)))
+    residual = Y - fitted._targets.outer(fitted._means(in_proportion(fitted, X, fitted._standardizer)))
     tails = [noise.log_survival(np.abs(residual[:, k])) for k, noise in enumerate(fitted.likelihoods_)]
     fitted.outlier_score_ = fitted._shaped(-np.column_stack(tails) - np.log(2.0))
     if all(getattr(model, "marginals", ()) for model in fitted.models_):

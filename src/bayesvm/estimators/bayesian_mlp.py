@@ -8,16 +8,17 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators._arguments import check_arguments, generator, is_whole, whole
 from bayesvm.estimators._attributes import adopt, mean_and_std, twin
+from bayesvm.estimators._numbers import new_inputs, read_training_data, scaled_targets
 from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.inference.mlp import NetworkTrainer, best_network
 from bayesvm.likelihoods import GaussianNoise, Likelihood, Logistic
 from bayesvm.models.probabilities import log_proba_of, one_against_rest
-from bayesvm.models.scaling import Standardizer, TargetScale
+from bayesvm.models.scaling import Standardizer
 from bayesvm.typing import Matrix, Vector
 
 #: Rules of the constructor arguments.
@@ -60,8 +61,7 @@ class _BayesianMLP(BaseEstimator):
 
     def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return self._trained.latent(self._standardizer.inputs(X).X)
+        return self._trained.latent(new_inputs(self, X, self._standardizer).X)
 
 
 class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
@@ -155,11 +155,11 @@ class BayesianMLPRegressor(RegressorMixin, _BayesianMLP):
         """
         check_arguments(self, RULES)
         fitted = twin(self)
-        X, y = validate_data(fitted, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2)
+        X, y = read_training_data(fitted, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
         y = np.asarray(y, dtype=np.float64)
         fitted._single = y.ndim == 1
         Y = y.reshape(len(y), -1)
-        fitted._standardizer, fitted._targets = Standardizer.of(X), TargetScale.of(Y)
+        fitted._standardizer, fitted._targets = Standardizer.of(X), scaled_targets(Y, None, standardize=True)
         fitted._train(X, fitted._targets.inner(Y), GaussianNoise(0.1))
         noise = fitted._targets.scale * np.sqrt(fitted._noise_variance())
         fitted.noise_std_ = float(noise[0]) if fitted._single else noise
@@ -279,7 +279,7 @@ class BayesianMLPClassifier(ProbabilisticClassifier, _BayesianMLP):
         """
         check_arguments(self, RULES)
         fitted = twin(self)
-        X, y = validate_data(fitted, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = read_training_data(fitted, X, y, ensure_min_samples=2)
         check_classification_targets(y)
         fitted.classes_, codes = np.unique(y, return_inverse=True)
         if fitted.classes_.size < 2:

@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from bayesvm.estimators._arguments import Rule, check_arguments, one_of, real
 from bayesvm.estimators._attributes import adopt, twin
 from bayesvm.estimators._margin_classifier import dual_values, fit_duals, warn_about_gap
+from bayesvm.estimators._numbers import check_sizes_of_targets, read_training_data, read_weights
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.models.support_vectors import DualProblem
 from bayesvm.typing import Vector
@@ -145,9 +145,11 @@ class ExtendedSVR(RegressorMixin, BaseEstimator):
         """
         check_arguments(self, self._rules)
         fitted = twin(self)
-        X, y = validate_data(fitted, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        X, y = read_training_data(fitted, X, y, raw=True, accept_sparse="csr", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        check_sizes_of_targets(y[:, None], raw=True)
+        given = read_weights(sample_weight, X)
+        weights = np.ones(y.size) if given is None else given
         rows = np.flatnonzero(weights > 0.0)
         if rows.size == 0:
             raise ValueError("sample_weight: expected a positive weight, found none")

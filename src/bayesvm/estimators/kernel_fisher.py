@@ -7,11 +7,12 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators._arguments import check_arguments, is_whole, real
 from bayesvm.estimators._attributes import adopt, twin
 from bayesvm.estimators._classifier import read_labels
+from bayesvm.estimators._numbers import new_inputs
 from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.inference.ls_svm import fisher_directions
 from bayesvm.kernels import Gaussian, Kernel, Rescaled, as_kernel
@@ -118,7 +119,7 @@ class KernelFisherDiscriminant(
         """
         check_arguments(self, {"gamma": real(0.0)})
         fitted = twin(self)
-        labelled = read_labels(fitted, X, y, sample_weight, None)
+        labelled = read_labels(fitted, X, y, sample_weight, None, raw=not self.standardize)
         codes, rows, w = labelled.codes[labelled.rows], labelled.rows, labelled.weights
         used, n_classes = labelled.X[rows], fitted.classes_.size
         fitted.class_prior_ = self._checked_prior(np.exp(labelled.frequencies.weighted))
@@ -156,8 +157,7 @@ class KernelFisherDiscriminant(
     def transform(self, X: Any) -> Matrix:
         """Return the projections onto the directions, shape (n, n_components)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        inputs = self._standardizer.inputs(X)
+        inputs = new_inputs(self, X, self._standardizer, accept_sparse="csr")
         projections = np.empty((len(inputs), self.intercept_.size))
         for rows, part in blocks(inputs, len(self._rows)):
             projections[rows] = self._kernel.gram(part, self._rows) @ self.dual_coef_.T

@@ -20,6 +20,7 @@ from bayesvm.estimators._arguments import (
     whole,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._numbers import scaled_targets
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.kernels import Gaussian, Linear, Polynomial, as_kernel
 from bayesvm.kernels.inputs import Inputs
@@ -360,7 +361,7 @@ class BayesianLSSVR(BayesianRegressor):
 
     def _target_scale(self, Y: Matrix, weights: Vector | None) -> TargetScale:
         """Leave the targets as they are: levels 2 and 3 follow their scale."""
-        return TargetScale.identity(Y.shape[1])
+        return scaled_targets(Y, weights, standardize=False)
 
     def compare(self) -> list[KernelRank]:
         """Return the given kernels, best first, with their log evidences and p(H_j | D), VanGestel2002 (5.1)."""

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from bayesvm.estimators._arguments import check_arguments
 from bayesvm.estimators._attributes import adopt, mean_and_std, only, twin
+from bayesvm.estimators._numbers import in_proportion, read_training_data
 from bayesvm.estimators._online import RULES, OnlineGP
 from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.estimators.gaussian_process import GPClassifier, GPRegressor
@@ -136,8 +136,9 @@ class OnlineGPRegressor(RegressorMixin, OnlineGP):
     def _take(self, X: Any, y: Any, *, first: bool) -> Self:
         check_arguments(self, RULES)
         fitted = twin(self)
-        X, y = validate_data(
-            fitted, X, y, reset=first, dtype=np.float64, y_numeric=True, ensure_min_samples=2 if first else 1
+        least = 2 if first else 1
+        X, y = read_training_data(
+            fitted, X, y, raw=not self.standardize, reset=first, y_numeric=True, ensure_min_samples=least
         )
         y = np.asarray(y, dtype=np.float64)
         if first:
@@ -146,7 +147,8 @@ class OnlineGPRegressor(RegressorMixin, OnlineGP):
             fitted.models_ = (OnlineModel.prior(model.kernel, model.likelihood.plain, self._options(), X.shape[1]),)
         prototype = fitted._prototype
         inner = prototype._targets.inner(y[:, None])[:, 0]
-        fitted._write([fitted.models_[0].learn(prototype._standardizer.inputs(X).X, inner)])
+        rows = in_proportion(fitted, X, prototype._standardizer).X
+        fitted._write([fitted.models_[0].learn(rows, inner)])
         fitted.likelihoods_ = prototype.likelihoods_
         fitted.noise_std_ = float(np.sqrt(prototype.likelihood_.noise_variance))
         adopt(self, fitted)
@@ -284,7 +286,8 @@ class OnlineGPClassifier(ProbabilisticClassifier, OnlineGP):
     def _take(self, X: Any, y: Any, classes: Any, *, first: bool) -> Self:
         check_arguments(self, RULES)
         fitted = twin(self)
-        X, y = validate_data(fitted, X, y, reset=first, dtype=np.float64, ensure_min_samples=2 if first else 1)
+        least = 2 if first else 1
+        X, y = read_training_data(fitted, X, y, raw=not self.standardize, reset=first, ensure_min_samples=least)
         check_classification_targets(y)
         if first:
             self._begin_classes(fitted, X, y, classes)
@@ -292,7 +295,7 @@ class OnlineGPClassifier(ProbabilisticClassifier, OnlineGP):
         if unknown.size:
             raise ValueError(f"y: expected labels among {fitted.classes_!r}, found {unknown.tolist()[0]!r}")
         codes = np.searchsorted(fitted.classes_, y)
-        inner = fitted._prototype._standardizer.inputs(X).X
+        inner = in_proportion(fitted, X, fitted._prototype._standardizer).X
         labels = one_against_rest(codes, fitted.classes_.size).T
         fitted._write([model.learn(inner, own) for model, own in zip(fitted.models_, labels, strict=True)])
         adopt(self, fitted)

@@ -3,6 +3,7 @@
 from bayesvm.hyper.assessment import Assessment, assess, predict_assessment
 from bayesvm.hyper.bfgs import SearchStatus
 from bayesvm.hyper.default_prior import CommonLevel, default_hyperprior
+from bayesvm.hyper.interrupts import keep_best_on_interrupt
 from bayesvm.hyper.model_evidence import ModelEvidence, has_jumps, integrated_evidence, nearby_maximum
 from bayesvm.hyper.multistart import Maximizer, Maximum, SearchProgress, StartRecord
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
@@ -31,6 +32,7 @@ __all__ = [
     "default_hyperprior",
     "has_jumps",
     "integrated_evidence",
+    "keep_best_on_interrupt",
     "maximize_evidence",
     "nearby_maximum",
     "predict_assessment",

@@ -2,26 +2,27 @@ r"""BFGS from several starts: the one maximiser of all estimators.
 
 All starts advance in rounds of a few evaluations. Between rounds, and only there, starts that cannot catch up are
 abandoned and starts that reached another's optimum are merged; so the result does not depend on which start happened to
-run first, however many run at the same time. The best point seen is returned, also when the user interrupts.
+run first, however many run at the same time. The best point seen is returned; an interrupt is raised, or ends the
+search where that was asked for (:mod:`bayesvm.hyper.interrupts`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper.bfgs import Ascent, Point, SearchStatus, advance, begin
+from bayesvm.hyper.interrupts import Stop, interrupt_was_kept, keep_this_interrupt
 from bayesvm.inference.base import Evidence
+from bayesvm.linalg.blas_threads import one_blas_thread
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Matrix, Vector
 
@@ -126,7 +127,12 @@ class Maximum:
     @property
     def interrupted(self) -> bool:
         """Whether the user stopped it before it had ended."""
-        return any(record.status is SearchStatus.INTERRUPTED for record in self.history)
+        records = (record.status for record in self.history)
+        return SearchStatus.INTERRUPTED in (self.status, *records)
+
+    def as_interrupted(self) -> Self:
+        """Return the same result of a search that the user stopped."""
+        return dataclasses.replace(self, status=SearchStatus.INTERRUPTED)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,22 +183,29 @@ class Maximizer:
         ------
         NotPositiveDefiniteError
             If the evidence could be computed at none of the starts; the message is that of the first failure.
+        KeyboardInterrupt
+            If the user interrupts, unless :func:`~bayesvm.hyper.interrupts.keep_best_on_interrupt` is in force.
         """
+        once = interrupt_was_kept()  # during an earlier search of the same fit
+        options = dataclasses.replace(self, max_evaluations=1) if once else self
         states = _first_states(starts, metrics, latent)
         best = Best()
         alone = joblib.effective_n_jobs(self.n_jobs) == 1
         try:
-            with contextlib.nullcontext() if alone else threadpool_limits(limits=1):
+            with one_blas_thread(not alone):
                 while active := [state for state in states if state.running]:
                     if alone:
                         for state in active:
-                            states[state.index] = run_round(objective, state, self, best)
+                            states[state.index] = run_round(objective, state, options, best)
                     else:
-                        _round_in_threads(objective, states, active, self, best)
+                        _round_in_threads(objective, states, active, options, best)
                     states[:] = pruned(states, active, self.tol)
         except KeyboardInterrupt:
-            if best.point is None:
+            best.stop.set()
+            if not keep_this_interrupt():
                 raise
+            if best.point is None:  # nothing yet: the starts are evaluated once
+                return self.maximize(objective, starts, metrics=metrics, latent=latent).as_interrupted()
             logger.warning("interrupted; the best point so far is kept (value %.6g)", best.point.value)
             states[:] = [best.caught_up(state) for state in states]
         return _result(states, best)
@@ -272,13 +285,15 @@ class StartState:
 class Best:
     """Best point seen by any start; ties go to the earlier start, so that the order of threads does not matter.
 
-    Copies that travel to another process are independent.
+    Copies that travel to another process are independent. Once ``stop`` is set no further point is taken, and threads
+    that are still evaluating end.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.point: Point | None = None
         self.start = -1
+        self.stop = Stop()
         self._by_start: dict[int, tuple[Point, int]] = {}
 
     def __reduce__(self) -> tuple[type[Best], tuple[()]]:
@@ -287,6 +302,7 @@ class Best:
     def offer(self, start: int, point: Point, evaluations: int) -> float:
         """Take note of a point, with how many the start has evaluated so far, and return the best value."""
         with self._lock:
+            self.stop.check()
             own = self._by_start.get(start, (point, 0))[0]
             self._by_start[start] = (point if point.value > own.value else own, evaluations)
             if np.isfinite(point.value) and (

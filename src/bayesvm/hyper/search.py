@@ -17,6 +17,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from bayesvm.hyper.ard_search import switch_off, switch_on, tied, untied, untied_records, with_and_without_ties
+from bayesvm.hyper.interrupts import keep_this_interrupt
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.subsample import maximize_on_more_rows, subsamples
@@ -62,7 +63,12 @@ def maximize_evidence(
     maximum = maximize_through_surrogates(maximizer, objective, own)
     for step in (switch_on, switch_off):
         if not maximum.interrupted:
-            maximum = step(maximizer, objective, maximum)
+            try:
+                maximum = step(maximizer, objective, maximum)
+            except KeyboardInterrupt:
+                if not keep_this_interrupt():
+                    raise
+                maximum = maximum.as_interrupted()
     return dataclasses.replace(maximum, history=records + maximum.history)
 
 

@@ -21,10 +21,21 @@ from bayesvm.kernels.scale import Scale
 from bayesvm.likelihoods.base import Regression
 from bayesvm.typing import Vector
 
+#: A column that varies by less than this, relative to the one that varies most, is constant up to rounding.
+CONSTANT = 1e-9
+
+
+def n_varying(X: Inputs) -> int:
+    """Return the number of columns that vary (all, if the rows are not at hand): constant ones change no start."""
+    if len(X) == 0 or X.is_sparse:
+        return X.n_features
+    spread = np.ptp(X.X, axis=0)
+    return max(1, int(np.count_nonzero(spread > CONSTANT * np.max(spread, initial=0.0))))
+
 
 def scales(X: Inputs, distance: float) -> list[Scale]:
     """Return the deterministic starts for inputs with a typical ``distance`` between rows."""
-    d = X.n_features
+    d = n_varying(X)
     root = float(np.sqrt(d))
     return [
         Scale(10.0, root, 100.0, d),
@@ -56,7 +67,7 @@ def starting_points(
     """
     starts = [kernel.at_scale(scale).theta for scale in scales(X, distance)]
     while len(starts) < n_starts:
-        starts.append(kernel.at_scale(_drawn(rng, X.n_features)).theta)
+        starts.append(kernel.at_scale(_drawn(rng, n_varying(X))).theta)
     return starts[:n_starts]
 
 
@@ -68,7 +79,7 @@ def _drawn(rng: np.random.Generator, d: int) -> Scale:
 
 def regression_scales(X: Inputs, spread: float) -> list[tuple[Scale, float]]:
     """Return the deterministic starts, each with the noise's deviation, for targets of the deviation ``spread``."""
-    d = X.n_features
+    d = n_varying(X)
     root, variance = float(np.sqrt(d)), spread**2
     table = [
         (1.0, root, 1.0, 0.5),
@@ -101,14 +112,11 @@ def regression_starting_points(
     spread : float
         Standard deviation of the targets.
     """
-    pairs = regression_scales(X, spread)
+    pairs, d = regression_scales(X, spread), n_varying(X)
     while len(pairs) < n_starts:
         a, b, c, e = rng.normal(size=4)
         scale = Scale(
-            float(np.exp(a)) * spread**2,
-            float(np.sqrt(X.n_features) * np.exp(b)),
-            float(np.exp(2.0 * c)) * spread**2,
-            X.n_features,
+            float(np.exp(a)) * spread**2, float(np.sqrt(d) * np.exp(b)), float(np.exp(2.0 * c)) * spread**2, d
         )
         pairs.append((scale, float(spread * min(1.0, 0.2 * np.exp(e)))))
     unit = likelihood.rescaled(1.0 / float(np.sqrt(likelihood.noise_variance)))
@@ -117,4 +125,4 @@ def regression_starting_points(
     ]
 
 
-__all__ = ["regression_starting_points", "scales", "starting_points"]
+__all__ = ["n_varying", "regression_starting_points", "scales", "starting_points"]

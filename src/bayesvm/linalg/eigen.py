@@ -12,12 +12,16 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import eigh, qr
+from scipy.linalg import qr
 
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.linalg.interruptible import interruptible
 from bayesvm.typing import Matrix, Vector
 
 #: Returns the product of a fixed symmetric matrix with a matrix of columns.
 Product = Callable[[Matrix], Matrix]
+#: From this size on an eigenproblem takes so long that an interrupt does not wait for its end.
+LONG = 500
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,10 +73,22 @@ class Complement:
 
 
 def symmetric_eigen(A: Matrix) -> tuple[Vector, Matrix]:
-    """Return the eigenvalues, largest first, and the eigenvectors (columns) of a symmetric matrix."""
-    if A.shape[0] == 0:
+    """Return the eigenvalues, largest first, and the eigenvectors (columns) of a symmetric matrix.
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If the matrix has entries that are not finite, or the iteration does not converge.
+    """
+    n = A.shape[0]
+    if n == 0:
         return np.empty(0), np.empty((0, 0))
-    values, vectors = eigh(A, driver="evd", check_finite=False)
+    try:
+        values, vectors = np.linalg.eigh(A) if n < LONG else interruptible(lambda: np.linalg.eigh(A))
+    except np.linalg.LinAlgError as error:
+        raise NotPositiveDefiniteError(f"the matrix ({n} x {n}) has no eigenvalues that could be computed") from error
+    if not np.all(np.isfinite(values)):
+        raise NotPositiveDefiniteError(f"the matrix ({n} x {n}) contains non-finite values")
     return values[::-1], vectors[:, ::-1]
 
 

@@ -265,6 +265,13 @@ class Trial:
     model: Any
     seconds: float
 
+    def as_interrupted(self) -> Trial:
+        """Return the trial with a model that says that its search was interrupted."""
+        if self.model is None:
+            return self
+        model = dataclasses.replace(self.model, maximum=self.model.maximum.as_interrupted())
+        return dataclasses.replace(self, model=model)
+
     def row(self, *, kept: bool, log_model_evidence: float = np.nan, weight: float = np.nan) -> Candidate:
         """Return the candidate as it is listed."""
         if self.model is None:

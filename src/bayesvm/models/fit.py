@@ -12,6 +12,7 @@ import joblib
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import Maximum
+from bayesvm.hyper.interrupts import Stop, interrupt_was_kept
 from bayesvm.models.base import FittedModel, KernelCandidate, ModelSpec, TrainingData, Trial
 from bayesvm.typing import Vector
 
@@ -59,23 +60,44 @@ def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
         else:
             tried.append(model)
             trials.append(Trial(candidate.name or repr(model.kernel), model, time.perf_counter() - began))
+            if interrupt_was_kept():
+                break
     if not tried:
-        raise failures[0]
+        raise NotPositiveDefiniteError(
+            f"kernel: expected one whose evidence can be computed for these data, found {trials[0].name} "
+            f"({failures[0]}); standardise the inputs, or choose another kernel"
+        ) from failures[0]
+    if interrupt_was_kept():
+        trials = [trial.as_interrupted() for trial in trials]
     return spec.conclude(trials, data)
 
 
 def fit_outputs(
     make_spec: Callable[[TrainingData], ModelSpec], data: TrainingData, n_jobs: int | None
 ) -> tuple[FittedModel, ...]:
-    """Fit one model per output, each with hyperparameters of its own, several at the same time."""
-    specs = [_one_job(make_spec(data.output(k))) for k in range(data.n_outputs)]
+    """Fit one model per output, each with hyperparameters of its own, several at the same time.
+
+    Once an exception leaves this function, such as KeyboardInterrupt, threads that are still at work end with their
+    next evaluation.
+    """
+    stop = Stop()
+    specs = [_stopped_by(stop, _one_job(make_spec(data.output(k)))) for k in range(data.n_outputs)]
     pool = joblib.Parallel(n_jobs=n_jobs, prefer="threads")
-    return tuple(pool(joblib.delayed(_fit_output)(spec, data, k) for k, spec in enumerate(specs)))
+    try:
+        return tuple(pool(joblib.delayed(_fit_output)(spec, data, k) for k, spec in enumerate(specs)))
+    except BaseException:
+        stop.set()
+        raise
 
 
 def _fit_output(spec: ModelSpec, data: TrainingData, k: int) -> FittedModel:
     """Fit one output; the data are the same object for all of them, so that a cluster receives them once."""
     return fit_model(spec, data.output(k))
+
+
+def _stopped_by(stop: Stop, spec: ModelSpec) -> ModelSpec:
+    """Return the specification with a search that ends once it is told to."""
+    return spec.watched(stop.before(spec.options.maximizer.callback))
 
 
 def _one_job(spec: ModelSpec) -> ModelSpec:

@@ -14,6 +14,12 @@ from bayesvm.typing import Matrix, Vector
 
 #: Scale of an output that does not vary, relative to its largest value.
 CONSTANT = 1e-9
+#: Largest mean of a column of sparse data, in standard deviations.
+FAR_MEAN = 1e3
+#: Constants above this are divided by themselves.
+LARGE_CONSTANT = 2.0**20
+#: Columns whose largest magnitude is within 2 to the power of plus or minus this can be squared and summed as they are.
+SAFE_EXPONENT = 400
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +30,7 @@ class Standardizer:
     ----------
     shift, scale : array, shape (d,)
         Means (zeros for sparse data, to keep it sparse) and standard deviations with divisor n; a feature that is
-        constant up to rounding has scale 1 and plays no part.
+        constant up to rounding has scale 1, or its own size if that is large, and plays no part.
     """
 
     shift: Vector
@@ -32,11 +38,23 @@ class Standardizer:
 
     @classmethod
     def of(cls, X: Any, weights: Vector | None = None) -> Standardizer:
-        """Learn the map from the rows of X, each counted as often as its weight says."""
-        shift, var = weighted_moments(X, weights)
-        size = np.asarray(abs(X).max(axis=0).toarray()).ravel() if _sparse(X) else np.max(np.abs(X), axis=0)
-        scale = np.sqrt(var)
-        scale = np.where(scale > 1e-12 * size, scale, 1.0)
+        """Learn the map from the rows of X, each counted as often as its weight says.
+
+        Raises
+        ------
+        ValueError
+            If a column of sparse data, which is not centred, has a mean of more than ``FAR_MEAN`` deviations: hardly a
+            digit of its variation would be left in a Gram matrix.
+        """
+        shift, deviation = mean_and_deviation(X, weights)
+        scale = scale_of(deviation, _largest(X))
+        far = (np.abs(shift) / scale > FAR_MEAN) & (scale == deviation)
+        if _sparse(X) and np.any(far):
+            j = int(np.flatnonzero(far)[0])
+            raise ValueError(
+                f"X: expected columns of sparse data with a mean of at most {FAR_MEAN:g} standard deviations, found "
+                f"{shift[j] / scale[j]:.3g} in column {j}; subtract the mean, or pass a dense array, which is centred"
+            )
         return cls(np.zeros_like(shift) if _sparse(X) else shift, scale)
 
     @classmethod
@@ -55,8 +73,42 @@ def _sparse(X: Any) -> bool:
     return bool(sp.issparse(X))
 
 
+def scale_of(deviation: Vector, size: Vector) -> Vector:
+    """Return the scales of columns with the given standard deviations and largest magnitudes.
+
+    What rounding leaves of a large constant would be large itself, if it were not divided by the size of the constant.
+    """
+    return np.where(deviation > 1e-12 * size, deviation, np.where(size > LARGE_CONSTANT, size, 1.0))
+
+
+def mean_and_deviation(X: Any, weights: Vector | None = None) -> tuple[Vector, Vector]:
+    """Return the mean and the standard deviation of every column, whatever its magnitude.
+
+    Where squares could overflow or lose digits, a power of two is taken out of the column first, which is exact.
+    """
+    exponents = np.frexp(_largest(X))[1]
+    exponents = np.where(np.abs(exponents) > SAFE_EXPONENT, exponents, 0)
+    if np.any(exponents):
+        # Two factors, because 2**-e alone may be out of range.
+        half = -(exponents // 2)
+        for factor in (np.ldexp(1.0, half), np.ldexp(1.0, -exponents - half)):
+            X = X.multiply(factor).tocsr() if _sparse(X) else X * factor
+    mean, var = weighted_moments(X, weights)
+    return np.ldexp(mean, exponents), np.ldexp(np.sqrt(var), exponents)
+
+
+def _largest(X: Any) -> Vector:
+    """Return the largest magnitude of every column."""
+    if _sparse(X):
+        return np.asarray(abs(X).max(axis=0).toarray()).ravel()
+    return np.asarray(np.max(np.abs(X), axis=0, initial=0.0))
+
+
 def weighted_moments(X: Any, weights: Vector | None = None) -> tuple[Vector, Vector]:
-    """Return the mean and the variance (divisor: the sum of the weights) of every column."""
+    """Return the mean and the variance (divisor: the sum of the weights) of every column.
+
+    Squares must be finite; :func:`mean_and_deviation` is for columns of any magnitude.
+    """
     w = np.ones(X.shape[0]) if weights is None else weights
     w = w / w.sum()
     if _sparse(X):
@@ -88,14 +140,13 @@ class TargetScale:
         Every column is summed on its own, so that the map of an output does not depend, to the last bit, on the others.
         """
         origin = Y[0].copy()  # moments about a row of the data: a huge offset costs no digits
-        moments = [weighted_moments(np.ascontiguousarray(column)[:, None], weights) for column in (Y - origin).T]
-        shift, var = (np.concatenate(parts) for parts in zip(*moments))
-        return cls.from_moments(origin + shift, var, np.max(np.abs(Y), axis=0))
+        moments = [mean_and_deviation(np.ascontiguousarray(column)[:, None], weights) for column in (Y - origin).T]
+        shift, deviation = (np.concatenate(parts) for parts in zip(*moments))
+        return cls.from_moments(origin + shift, deviation, np.max(np.abs(Y), axis=0))
 
     @classmethod
-    def from_moments(cls, mean: Vector, var: Vector, largest: Vector) -> TargetScale:
-        """Return the map from the moments of the outputs and their largest absolute values."""
-        scale = np.sqrt(var)
+    def from_moments(cls, mean: Vector, scale: Vector, largest: Vector) -> TargetScale:
+        """Return the map from means and standard deviations of the outputs and their largest absolute values."""
         varies = scale > 8.0 * np.finfo(float).eps * largest
         return cls(mean, np.where(varies, scale, CONSTANT * np.where(largest > 0.0, largest, 1.0)))
 
@@ -118,4 +169,4 @@ class TargetScale:
         return np.concatenate([np.zeros(n_kernel), np.log(self.scale[k]) * np.asarray(powers, dtype=float)])
 
 
-__all__ = ["Standardizer", "TargetScale", "weighted_moments"]
+__all__ = ["Standardizer", "TargetScale", "mean_and_deviation", "scale_of", "weighted_moments"]

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from bayesvm._core import working_set
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.dual import Dual
+from bayesvm.linalg.blas_threads import one_blas_thread
 from bayesvm.models.gram_columns import columns_of
 from bayesvm.models.predictor import blocks
 from bayesvm.solvers.working_set import DualResult, WorkingSet, WorkingSetProgress, WorkingSetRun
@@ -213,7 +213,7 @@ def _in_threads(solve: Callable[[int, threading.Event], DualResult], count: int,
     stop = threading.Event()
     if workers == 1:
         return [solve(k, stop) for k in range(count)]
-    with threadpool_limits(limits=1, user_api="blas"), concurrent.futures.ThreadPoolExecutor(workers) as pool:
+    with one_blas_thread(), concurrent.futures.ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(solve, k, stop) for k in range(count)]
         try:
             return [future.result() for future in futures]

@@ -11,13 +11,12 @@ Members are stored, not compressed: reading never expands data, and arrays of fl
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
 import os
 import struct
-import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -27,6 +26,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
+from bayesvm.persistence.atomic import require_regular, write_atomically
 from bayesvm.persistence.errors import ModelFileError
 
 FORMAT = "bayesvm-model"
@@ -58,33 +58,24 @@ def write(target: str | os.PathLike[str] | BinaryIO, tree: Any, arrays: Mapping[
         target.write(archive.getbuffer())
 
 
-def write_atomically(path: Path, data: Any) -> None:
-    """Write bytes beside the path, flush them to the disk, and put them in place in one step."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-
-
 def read(
     source: str | os.PathLike[str] | BinaryIO, *, only_manifest: bool = False
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return manifest and members of a model file, or say in one sentence what is wrong with it."""
     if isinstance(source, str | os.PathLike):
+        _check_source(Path(source))
         with open(source, "rb") as file:
             return _explained(file, os.fspath(source), only_manifest)
     opened: BinaryIO = source if source.seekable() else io.BytesIO(source.read())
     return _explained(opened, str(getattr(source, "name", "the model file")), only_manifest)
+
+
+def _check_source(path: Path) -> None:
+    """Refuse what is no regular file: opening a pipe may wait for ever."""
+    try:
+        require_regular(path)
+    except OSError as error:
+        raise ModelFileError(f"{path}: {error.strerror}") from None
 
 
 def _explained(file: BinaryIO, name: str, only_manifest: bool) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -106,6 +97,8 @@ def _read(file: BinaryIO, only_manifest: bool) -> tuple[dict[str, Any], dict[str
             raise ModelFileError("not a bayesvm model file (it has no manifest)")
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries.values()):
             raise ModelFileError("damaged bayesvm model file (a member is compressed)")
+        if sum(entry.file_size for entry in entries.values()) > _size(file):
+            raise ModelFileError("damaged bayesvm model file (its members are larger than the file)")
         manifest = json.loads(archive.read(entries[MANIFEST]))
         _check_manifest(manifest)
         if only_manifest:
@@ -118,6 +111,14 @@ def _read(file: BinaryIO, only_manifest: bool) -> tuple[dict[str, Any], dict[str
         if hashlib.sha256(data).hexdigest() != stored[name]:
             raise ModelFileError(f"the checksum of {name} does not fit: the file was damaged or changed")
     return manifest, members
+
+
+def _size(file: BinaryIO) -> int:
+    """Return the number of bytes of an open file."""
+    here = file.tell()
+    end = file.seek(0, os.SEEK_END)
+    file.seek(here)
+    return end
 
 
 def _check_manifest(manifest: Any) -> None:
@@ -152,6 +153,20 @@ def _npy(array: np.ndarray) -> bytes:
     return out.getvalue()
 
 
+def read_arrays(data: bytes) -> dict[str, np.ndarray]:
+    """Return the arrays of an uncompressed .npz archive by name, each read by :func:`read_array`."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            entries = archive.infolist()
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+                raise ModelFileError("a member is compressed")
+            if sum(entry.file_size for entry in entries) > len(data):
+                raise ModelFileError("its members are larger than the file")
+            return {entry.filename.removesuffix(".npy"): read_array(archive.read(entry)) for entry in entries}
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OverflowError, struct.error) as error:
+        raise ModelFileError(f"not a complete archive: {error}") from None
+
+
 def read_array(data: bytes) -> np.ndarray:
     """Return the array of a .npy member; its header must account for every byte, and nothing is unpickled."""
     source = io.BytesIO(data)
@@ -159,7 +174,10 @@ def read_array(data: bytes) -> np.ndarray:
     if version not in ((1, 0), (2, 0)):
         raise ModelFileError(f"unknown version {version} of an array")
     reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, fortran, dtype = reader(source)
+    try:
+        shape, fortran, dtype = reader(source)
+    except (tokenize.TokenError, SyntaxError, TypeError) as error:
+        raise ModelFileError(f"an array has no header that could be read ({error})") from None
     if dtype.hasobject or dtype.names is not None:
         raise ModelFileError(f"an array of type {dtype} is not allowed")
     body = memoryview(data)[source.tell() :]
@@ -174,4 +192,4 @@ def read_array(data: bytes) -> np.ndarray:
     return flat.reshape(shape, order="F" if fortran else "C")
 
 
-__all__ = ["FORMAT", "VERSION", "read", "read_array", "write", "write_atomically"]
+__all__ = ["FORMAT", "VERSION", "read", "read_array", "read_arrays", "write"]

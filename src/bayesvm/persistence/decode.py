@@ -64,9 +64,11 @@ class Decoder:
 
     def _scalar(self, node: Mapping[str, Any]) -> Any:
         dtype = np.dtype(str(node["dtype"]))
-        if dtype.kind not in "biufU":
+        value = self.decode(node["value"])
+        longest = 4 * max(1, len(value)) if isinstance(value, str) else 16
+        if dtype.kind not in "biufU" or dtype.itemsize > longest:
             raise ModelFileError(f"unknown type of number {node['dtype']!r}")
-        return np.array(self.decode(node["value"]), dtype=dtype)[()]
+        return np.array(value, dtype=dtype)[()]
 
     def _objects(self, node: Mapping[str, Any]) -> np.ndarray:
         items = self._items(node)
@@ -98,6 +100,8 @@ class Decoder:
         cls = self._class(node)
         fields = migrated(node["class"], fields, self._version)
         if cls is Inputs:
+            if getattr(fields["X"], "dtype", np.dtype("f8")).kind not in "biuf":
+                raise ModelFileError(f"inputs of type {fields['X'].dtype} are not allowed")
             inputs = Inputs(fields["X"])
             inputs.rows = fields["rows"]
             return inputs

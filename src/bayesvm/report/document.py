@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from bayesvm.persistence.container import write_atomically
+from bayesvm.persistence.atomic import write_atomically
 from bayesvm.report.performance import SHARES
 from bayesvm.report.pictures import evidence_picture, performance_picture, relevance_picture
 

@@ -66,14 +66,14 @@ class Newton(Solver):
     tol : float
         Relative KKT residual at which the mode counts as found.
     max_iter : int
-        Largest number of factorisations.
+        Largest number of factorisations; a few suffice, but weights of many orders of magnitude take hundreds.
     """
 
     needs_smoothness: ClassVar[int] = 1
     needs_convex: ClassVar[bool] = True
 
     tol: float = 1e-9
-    max_iter: int = 100
+    max_iter: int = 400
 
     def solve(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> MAPResult:
         """Return the mode; see :meth:`bayesvm.solvers.base.Solver.solve`.
@@ -174,7 +174,7 @@ def _line_search(
         new = _point(y, likelihood, point.alpha + t * direction, point.f + t * Kd)
         ahead = float(new.residual @ Kd) if np.isfinite(new.objective) else np.inf
         if new.objective <= point.objective + 1e-4 * t * slope + rounding and (
-            new.objective < point.objective - rounding or new.kkt < point.kkt
+            new.objective < point.objective - rounding or new.kkt < LEAST_GAIN * point.kkt
         ):
             best = new
             if t == 1.0 or abs(ahead) <= 0.1 * abs(slope):
@@ -202,6 +202,10 @@ def _chord_steps(
 _EMPTY = np.empty(0)
 #: Largest number of points that a line search looks at.
 LINE_STEPS = 50
+
+#: Where rounding hides whether S has fallen, a step counts that shortens the residual to this share; less is noise, and
+#: steps of that kind would go on to the last.
+LEAST_GAIN = 0.9
 
 #: A chord step costs about a third of a Newton step: it pays from this residual on, if it divides it by this much.
 CHORD_FROM = 0.1

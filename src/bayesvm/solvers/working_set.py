@@ -26,6 +26,8 @@ from bayesvm.typing import Vector
 #: Seconds of native work between two returns to Python.
 SLICE = 0.1
 
+#: Largest number of steps per row: few rows with a Gram matrix of large entries would else keep it busy for minutes.
+SWEEPS = 20_000
 _STATUS = {1: Status.CONVERGED, 2: Status.STALLED, 3: Status.MAX_ITER}
 
 
@@ -120,7 +122,7 @@ class WorkingSet:
     tol : float
         Largest gap.
     max_iter : int
-        Largest number of steps.
+        Largest number of steps; ``SWEEPS`` times the number of rows, if that is less.
     cache_bytes : int
         Memory for columns of K; two columns are kept in any case.
     shrink : bool
@@ -140,9 +142,10 @@ class WorkingSet:
         target, kink, bend, weight, lower, upper = (
             np.ascontiguousarray(getattr(dual, f.name), dtype=float) for f in dataclasses.fields(dual)
         )
+        steps = min(self.max_iter, SWEEPS * dual.target.size)
         solver = native.Solver(
             columns, target, kink, bend, weight, lower, upper, begin,
-            equality=equality, shrink=self.shrink, tol=self.tol, max_iter=self.max_iter, cache_bytes=self.cache_bytes,
+            equality=equality, shrink=self.shrink, tol=self.tol, max_iter=steps, cache_bytes=self.cache_bytes,
         )  # fmt: skip
         return WorkingSetRun(solver, self.tol)
 

@@ -1,0 +1,204 @@
+// Hostile inputs for the native entry points, for the sanitizers: sizes, numbers and row numbers come from bytes.
+//
+// With clang's -fsanitize=fuzzer the bytes are chosen by coverage. Without it, the program draws them itself:
+//   fuzz_native ENTRY SECONDS [SEED]    ENTRY: gaussian_from_inner, gaussian_of_distances, rows_times, scaled_block,
+//                                       solver, or all
+// It says how many inputs were tried; a finding ends it by the sanitizer's report, or by an input that takes too long.
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "../gram/loops.hpp"
+#include "shared_columns.hpp"
+#include "solver.hpp"
+
+using namespace bayesvm::working_set;
+
+namespace {
+
+// Reads sizes and numbers from bytes; zeros once they are used up.
+class Bytes {
+public:
+  Bytes(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
+
+  std::uint8_t byte() {
+    if (left_ == 0) return 0;
+    --left_;
+    return *data_++;
+  }
+
+  std::size_t size(std::size_t most) { return byte() % (most + 1); }
+
+  // An ordinary number, or one that programs stumble over.
+  double number() {
+    static const double odd[] = {0.0,    -0.0,   1.0,    -1.0,  1e-320, 1e-300, 1e300,
+                                 -1e300, 1e154,  1e-154, 1e16,  -1e16,  std::numeric_limits<double>::max(),
+                                 std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+    const std::uint8_t kind = byte();
+    if (kind < 200) return (static_cast<double>(byte()) - 127.5) / 50.0;
+    if (kind < 250) return odd[kind % 15];
+    std::uint64_t bits = 0;
+    for (int k = 0; k < 8; ++k)
+      bits = bits << 8 | byte();
+    double value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
+
+  std::vector<double> numbers(std::size_t n) {
+    std::vector<double> values(n);
+    for (double& value : values)
+      value = number();
+    return values;
+  }
+
+  std::vector<std::int64_t> rows(std::size_t m, std::size_t n) {
+    std::vector<std::int64_t> rows(m);
+    for (std::int64_t& row : rows)
+      row = static_cast<std::int64_t>(byte() % n);
+    return rows;
+  }
+
+private:
+  const std::uint8_t* data_;
+  std::size_t left_;
+};
+
+void gemv(char*, int* m, int* n, double*, double* A, int* lda, double* x, int*, double*, double* y, int*) {
+  for (int r = 0; r < *m; ++r) {
+    y[r] = 0.0;
+    for (int c = 0; c < *n; ++c)
+      y[r] += A[r + static_cast<std::size_t>(c) * *lda] * x[c];
+  }
+}
+
+void gemm(char* t, char*, int* m, int* n, int* k, double* alpha, double* A, int* lda, double* B, int* ldb, double* beta,
+          double* C, int* ldc) {
+  int one = 1;
+  for (int c = 0; c < *n; ++c)
+    gemv(t, m, k, alpha, A, lda, B + static_cast<std::size_t>(c) * *ldb, &one, beta,
+         C + static_cast<std::size_t>(c) * *ldc, &one);
+}
+
+void gaussian_from_inner(Bytes& bytes) {
+  const std::size_t n = bytes.size(40);
+  std::vector<double> G = bytes.numbers(n * n);
+  bayesvm::gram::gaussian_from_inner(G.data(), n, bytes.number());
+}
+
+void gaussian_of_distances(Bytes& bytes) {
+  const bool symmetric = bytes.byte() % 2 == 0;
+  const std::size_t rows = bytes.size(40), columns = symmetric ? rows : bytes.size(40);
+  const std::vector<double> D = bytes.numbers(rows * columns);
+  std::vector<double> out(rows * columns);
+  const double scale = bytes.number(), variance = bytes.number();
+  bayesvm::gram::gaussian_of_distances(D.data(), rows, columns, symmetric, scale, variance, out.data());
+}
+
+void rows_times(Bytes& bytes) {
+  const std::size_t n = 1 + bytes.size(40), m = bytes.size(60);
+  const std::vector<double> K = bytes.numbers(n * n), x = bytes.numbers(m);
+  std::vector<double> out(n);
+  bayesvm::gram::rows_times(K.data(), n, bytes.rows(m, n).data(), x.data(), m, out.data());
+}
+
+void scaled_block(Bytes& bytes) {
+  const std::size_t n = 1 + bytes.size(40), m = bytes.size(60);
+  const std::vector<double> K = bytes.numbers(n * n), root = bytes.numbers(m);
+  std::vector<double> out(m * m);
+  bayesvm::gram::scaled_block(K.data(), n, bytes.rows(m, n).data(), root.data(), m, out.data());
+}
+
+Terms drawn_terms(Bytes& bytes, std::size_t n) {
+  Terms terms{bytes.numbers(n), bytes.numbers(n), bytes.numbers(n), bytes.numbers(n), bytes.numbers(n),
+              bytes.numbers(n)};
+  for (std::size_t i = 0; i < n; ++i) { // what the callers promise: bounds about zero, nothing negative
+    terms.kink[i] = std::abs(terms.kink[i]);
+    terms.bend[i] = std::abs(terms.bend[i]);
+    terms.weight[i] = std::abs(terms.weight[i]);
+    terms.lower[i] = -std::abs(terms.lower[i]);
+    terms.upper[i] = std::abs(terms.upper[i]);
+  }
+  return terms;
+}
+
+void solver(Bytes& bytes) {
+  const std::size_t n = 1 + bytes.size(24), d = 1 + bytes.size(3);
+  const std::uint8_t source = bytes.byte();
+  const Options options{bytes.byte() % 2 == 0, bytes.byte() % 2 == 0, 1e-3, 2000, std::size_t{bytes.byte()} * 64};
+  const Terms terms = drawn_terms(bytes, n);
+  const Index size = static_cast<Index>(n);
+  const std::vector<double> values = bytes.numbers(source % 3 == 0 ? n * n : n * d);
+  const KernelShape shape{bytes.byte() % 2 == 0, bytes.number(), bytes.number(), 1 + bytes.byte() % 5};
+  std::unique_ptr<Matrix> matrix;
+  if (source % 3 == 0)
+    matrix = std::make_unique<DenseMatrix>(values.data(), size);
+  else if (source % 3 == 1)
+    matrix = std::make_unique<KernelMatrix>(values.data(), size, static_cast<Index>(d), shape, Blas{gemm, gemv});
+  else {
+    std::vector<Index> rows;
+    for (Index i = 0; i < size; ++i)
+      rows.push_back(i);
+    auto whole = std::make_shared<KernelMatrix>(values.data(), size, static_cast<Index>(d), shape, Blas{gemm, gemv});
+    matrix = std::make_unique<StoreView>(std::make_shared<ColumnStore>(whole), rows);
+  }
+  Solver solver(*matrix, terms, options, {});
+  int slices = 0;
+  while (solver.run(0.05) == Status::kRunning)
+    if (++slices > 200) {
+      std::fprintf(stderr, "FAILED: the solver does not end\n");
+      std::abort();
+    }
+  (void)solver.gradient();
+  (void)solver.objective();
+}
+
+struct Entry {
+  const char* name;
+  void (*run)(Bytes&);
+};
+
+const Entry entries[] = {{"gaussian_from_inner", gaussian_from_inner},
+                         {"gaussian_of_distances", gaussian_of_distances},
+                         {"rows_times", rows_times},
+                         {"scaled_block", scaled_block},
+                         {"solver", solver}};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  Bytes bytes(data + 1, size - 1);
+  entries[data[0] % 5].run(bytes);
+  return 0;
+}
+
+#ifndef BAYESVM_LIBFUZZER
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: fuzz_native ENTRY SECONDS [SEED]\n");
+    return 2;
+  }
+  const unsigned seed = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 0;
+  for (const Entry& entry : entries) {
+    if (std::string(argv[1]) != "all" && std::string(argv[1]) != entry.name) continue;
+    std::mt19937_64 random(seed);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(argv[2]));
+    long count = 0;
+    for (; std::chrono::steady_clock::now() < end; ++count) {
+      std::vector<std::uint8_t> data(random() % 4096);
+      for (std::uint8_t& byte : data)
+        byte = static_cast<std::uint8_t>(random());
+      Bytes bytes(data.data(), data.size());
+      entry.run(bytes);
+    }
+    std::printf("%s: %ld inputs, no finding\n", entry.name, count);
+  }
+  return 0;
+}
+#endif
