@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
+from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Likelihood
@@ -115,7 +116,7 @@ def training_data(labelled: LabelledData, standardizer: Standardizer, names: lis
     )
 
 
-class BayesianClassifier(ClassifierMixin, BaseEstimator, ABC):
+class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
     """Base of the self-tuning classifiers: a subclass has a constructor and says what it is made of (``_spec``)."""
 
     #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.

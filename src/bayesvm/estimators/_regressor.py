@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
+from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Regression
@@ -56,7 +57,28 @@ def training_data(
     return TrainingData(inputs, y, weights, distance, names, spread=spread, standardizer=standardizer)
 
 
-class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
+@dataclasses.dataclass(frozen=True)
+class LeaveOneOut:
+    """Predictions of the training targets, each made without itself, in the user's units.
+
+    Attributes
+    ----------
+    mean, std : arrays, shape (n,) or (n, n_outputs)
+        Of a new target, as in ``predict(X, return_std=True)``; n counts the rows with a positive weight.
+    lower, upper : arrays of the same shape
+        Ends of the intervals.
+    log_density : array of the same shape
+        Logarithm of the predictive density at the target.
+    """
+
+    mean: Any
+    std: Any
+    lower: Any
+    upper: Any
+    log_density: Any
+
+
+class BayesianRegressor(RegressorMixin, SummaryMixin, BaseEstimator, ABC):
     """Base of the self-tuning regressors: a subclass has a constructor and says what it is made of (``_spec``)."""
 
     #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.
@@ -194,9 +216,13 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
             means = self._means(self._inputs(X))
             return self._shaped(self._targets.outer(means))
         mean, var = self._latent(X)
-        if return_noise:
-            var = self._stretch**2 * (var + np.array([noise.noise_variance for noise in self._noise()]))
-        return self._shaped(self._targets.outer(mean)), self._shaped(self._targets.scale * np.sqrt(var))
+        std = self._target_std(var) if return_noise else self._targets.scale * np.sqrt(var)
+        return self._shaped(self._targets.outer(mean)), self._shaped(std)
+
+    def _target_std(self, var: Matrix) -> Matrix:
+        """Return the standard deviations of new targets, calibrated, in the user's units."""
+        noise = np.array([noise.noise_variance for noise in self._noise()])
+        return self._targets.scale * self._stretch * np.sqrt(var + noise)
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:
         """Return the mean of the latent function at the rows of X, and its standard deviation, in the user's units.
@@ -229,12 +255,52 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
             raise ValueError(f"confidence: expected a probability between 0 and 1, found {confidence!r}")
         mean, var = self._latent(X)
         if return_noise:
-            widths = [half_width(noise, var[:, k], confidence) for k, noise in enumerate(self._noise())]
-            width = self._stretch * np.column_stack(widths)
-        else:
-            width = float(ndtri(0.5 + 0.5 * confidence)) * np.sqrt(var)
+            return self._target_interval(mean, var, confidence)
+        width = float(ndtri(0.5 + 0.5 * confidence)) * np.sqrt(var)
+        return self._around(mean, width)
+
+    def _target_interval(self, mean: Matrix, var: Matrix, confidence: float) -> tuple[Any, Any]:
+        """Return the ends of intervals of new targets, from latent means and variances in the units used inside."""
+        widths = [half_width(noise, var[:, k], confidence) for k, noise in enumerate(self._noise())]
+        return self._around(mean, self._stretch * np.column_stack(widths))
+
+    def _around(self, mean: Matrix, width: Matrix) -> tuple[Any, Any]:
         centre, width = self._targets.outer(mean), self._targets.scale * width
         return self._shaped(centre - width), self._shaped(centre + width)
+
+    def leave_one_out(self, confidence: float = 0.95) -> LeaveOneOut:
+        """Return predictions of the training targets, each made without itself; the hyperparameters are kept.
+
+        They are those of the posterior without the row's own term (:mod:`bayesvm.inference.leave_one_out`), exact for
+        Gaussian noise: an honest judgement of the fit at no cost, where :meth:`predict` on the training rows flatters.
+
+        Parameters
+        ----------
+        confidence : float
+            Probability of the intervals.
+
+        Returns
+        -------
+        predictions : LeaveOneOut
+
+        Raises
+        ------
+        TypeError
+            If the models of this estimator keep no such predictions.
+        """
+        check_is_fitted(self)
+        if not all(getattr(model, "marginals", ()) for model in self.models_):
+            raise TypeError(f"{type(self).__name__} keeps no leave-one-out predictions; use cross-validation")
+        mean, var = attributes.columns([model.loo_latent() for model in self.models_])
+        Y = np.column_stack([y for model in self.models_ for y in model.objective.outputs])
+        lower, upper = self._target_interval(mean, var, confidence)
+        return LeaveOneOut(
+            self._shaped(self._targets.outer(mean)),
+            self._shaped(self._target_std(var)),
+            lower,
+            upper,
+            self._log_density(Y, mean, var),
+        )
 
     def _tails(self, X: Any, y: Any) -> tuple[Matrix, Matrix, Matrix]:
         """Return targets, latent means and variances in the units used inside, after a check of the targets."""
@@ -259,7 +325,10 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         -------
         log_density : array of the shape of y
         """
-        Y, mean, var = self._tails(X, y)
+        return self._log_density(*self._tails(X, y))
+
+    def _log_density(self, Y: Matrix, mean: Matrix, var: Matrix) -> Any:
+        """Return the same from targets, latent means and variances in the units used inside."""
         columns = [
             self.calibration_[k].log_density(noise, Y[:, k], mean[:, k], var[:, k])
             for k, noise in enumerate(self._noise())
@@ -387,4 +456,4 @@ def write_training_scores(fitted: Any, X: Any, Y: Matrix, weights: Vector) -> No
         fitted.loo_log_likelihood_ = fitted._log_jacobian + own
 
 
-__all__ = ["BayesianRegressor", "checked_weights", "target_columns", "write_regression"]
+__all__ = ["BayesianRegressor", "LeaveOneOut", "checked_weights", "target_columns", "write_regression"]
