@@ -33,6 +33,7 @@ from bayesvm.cli.options import (
     Quiet,
     Seed,
     Sheet,
+    Standardize,
     Starts,
     Target,
     TaskName,
@@ -74,6 +75,7 @@ def fit(
     method: Annotated[str, typer.Option("--method", help=f"One of {NAMES}.")] = "auto",
     kernel: Kernel = None,
     ard: Ard = False,
+    standardize: Standardize = True,
     starts: Starts = None,
     jobs: Jobs = None,
     weights: Weights = None,
@@ -118,7 +120,7 @@ def fit(
             reading=ReadOptions(format, header, encoding, delimiter, sheet),
             columns=ColumnOptions(features or (), drop or (), categories or (), decimal, day_first),
         )
-        options = FitOptions(method, kernel, ard, starts, jobs, seed)
+        options = FitOptions(method, kernel, ard, starts, jobs, seed, standardize)
         raise typer.Exit(int(run_fit(training, options, model, report, say, force=force)))
 
 
@@ -209,6 +211,7 @@ def compare(
     folds: Annotated[int, typer.Option("--folds", help="Folds of the cross-validation.")] = 5,
     kernel: Kernel = None,
     ard: Ard = False,
+    standardize: Standardize = True,
     starts: Starts = None,
     jobs: Jobs = None,
     weights: Weights = None,
@@ -249,7 +252,7 @@ def compare(
             reading=ReadOptions(format, header, encoding, delimiter, sheet),
             columns=ColumnOptions(features or (), drop or (), categories or (), decimal, day_first),
         )
-        run_comparison(training, names, FitOptions("auto", kernel, ard, starts, jobs, seed), folds, say)
+        run_comparison(training, names, FitOptions("auto", kernel, ard, starts, jobs, seed, standardize), folds, say)
 
 
 @app.command(epilog="Example: bayesvm inspect price.bvm")

@@ -17,6 +17,9 @@ Target = Annotated[str, typer.Option("--target", help="Column to learn: name, or
 Kernel = Annotated[str | None, typer.Option("--kernel", help='Such as "gaussian(ard) * linear + constant", or auto.')]
 Ard = Annotated[bool, typer.Option("--ard", help="One length scale per feature.")]
 Starts = Annotated[int | None, typer.Option("--starts", min=1, help="Starts of the search.")]
+Standardize = Annotated[
+    bool, typer.Option("--standardize/--no-standardize", help="Whether each feature is scaled by itself.")
+]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Starts at the same time; -1: one per processor.")]
 Weights = Annotated[str | None, typer.Option("--weights", help="Column with weights of the rows.")]
 TaskName = Annotated[str | None, typer.Option("--task", help="classification or regression; guessed if not given.")]
@@ -61,6 +64,7 @@ __all__ = [
     "Quiet",
     "Seed",
     "Sheet",
+    "Standardize",
     "Starts",
     "Target",
     "TaskName",

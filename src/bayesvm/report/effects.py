@@ -1,0 +1,163 @@
+r"""Partial dependence: how the prediction moves with one feature, the others as they are in the data.
+
+For feature l and value v it is the mean over rows :math:`x_i` of the data of the prediction at :math:`x_i` with its
+feature l set to v. Its uncertainty is that of the latent function: the same mean is taken of joint posterior draws, and
+the band holds the central 95 % of these. It is left out where an estimator has no draws.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from bayesvm.typing import Indices, Matrix, Vector
+
+#: Rows over which a curve is averaged, points of a curve, posterior draws, curves that are shown.
+BACKGROUND, POINTS, DRAWS, STRONGEST = 40, 15, 60, 4
+#: Features of which curves are computed at most, to find the strongest.
+TRIED = 60
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """The partial dependence on one feature.
+
+    Attributes
+    ----------
+    feature : str
+        Its name.
+    values : array, shape (k,)
+        Its values.
+    mean : array, shape (k,)
+        Mean prediction: probability of the event, or target.
+    lower, upper : arrays, shape (k,), or None
+        Band of its uncertainty.
+    """
+
+    feature: str
+    values: Vector
+    mean: Vector
+    lower: Vector | None = None
+    upper: Vector | None = None
+
+    @property
+    def strength(self) -> float:
+        """Standard deviation of the curve."""
+        return float(np.std(self.mean))
+
+
+def event_of(estimator: Any) -> int | None:
+    """Return the number of the class whose probability the curves show: the second of two; None for a regressor."""
+    if not is_classifier(estimator):
+        return None
+    return 1 if len(estimator.classes_) == 2 else 0
+
+
+def strongest_effects(estimator: Any, X: Any, names: Sequence[str], event: int | None) -> list[Effect]:
+    """Return the curves of the strongest features, with bands where the estimator has posterior draws.
+
+    Parameters
+    ----------
+    estimator : fitted estimator, without a pipeline before it
+        With ``predict`` or ``predict_proba``.
+    X : array, shape (n, d)
+        Inputs.
+    names : sequence of str
+        Names of the features.
+    event : int or None
+        Class whose probability is drawn; None: targets.
+    """
+    X = np.asarray(X, dtype=float)
+    rows = X[np.linspace(0, len(X) - 1, min(BACKGROUND, len(X))).astype(int)]
+    curves = []
+    for column in _candidates(estimator, X):
+        values = _grid(X[:, column])
+        if values.size > 1:
+            moved = _moved(rows, column, values)
+            mean = _predicted(estimator, moved, names, event).reshape(values.size, -1).mean(axis=1)
+            curves.append((column, Effect(str(names[column]), values, mean)))
+    curves.sort(key=lambda pair: -pair[1].strength)
+    strong = [(column, effect) for column, effect in curves[:STRONGEST] if effect.strength > 0.0]
+    return [_with_band(estimator, rows, column, effect, names, event) for column, effect in strong]
+
+
+def _candidates(estimator: Any, X: Matrix) -> Indices:
+    """Return the features to try: the most relevant ones, else those that vary most with the predictions."""
+    if X.shape[1] <= TRIED:
+        return np.arange(X.shape[1])
+    relevance = getattr(estimator, "relevance_", None)
+    weight = X.std(axis=0) if relevance is None else np.asarray(relevance)
+    return np.sort(np.argsort(-weight, kind="stable")[:TRIED])
+
+
+def _grid(values: Vector) -> Vector:
+    """Return the values of a feature: all if they are few, else from the 2nd to the 98th percentile."""
+    distinct = np.unique(values)
+    if distinct.size <= POINTS:
+        return distinct
+    low, high = np.quantile(values, [0.02, 0.98])
+    return np.linspace(low, high, POINTS) if high > low else np.array([low])
+
+
+def _moved(rows: Matrix, column: int, values: Vector) -> Matrix:
+    moved = np.tile(rows, (values.size, 1))
+    moved[:, column] = np.repeat(values, len(rows))
+    return moved
+
+
+def _named(estimator: Any, X: Matrix, names: Sequence[str]) -> Any:
+    """Return rows as the estimator knows them: a table if it was fitted on one."""
+    if not hasattr(estimator, "feature_names_in_"):
+        return X
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=list(names))
+
+
+def _predicted(estimator: Any, X: Matrix, names: Sequence[str], event: int | None) -> Vector:
+    rows = _named(estimator, X, names)
+    if event is None:
+        return np.asarray(estimator.predict(rows), dtype=float)
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.predict_proba(rows)[:, event])
+    return np.asarray(estimator.predict(rows) == estimator.classes_[event], dtype=float)
+
+
+def _with_band(
+    estimator: Any, rows: Matrix, column: int, effect: Effect, names: Sequence[str], event: int | None
+) -> Effect:
+    """Return the curve with the central 95 % of the curves of posterior draws, if the estimator has draws."""
+    draws = _draws(estimator, _moved(rows, column, effect.values), names, event)
+    if draws is None:
+        return effect
+    curves = draws.reshape(effect.values.size, len(rows), -1).mean(axis=1)
+    centre = curves.mean(axis=1, keepdims=True)
+    lower, upper = np.quantile(curves - centre, [0.025, 0.975], axis=1)
+    low, high = (0.0, 1.0) if event is not None else (-np.inf, np.inf)
+    return dataclasses.replace(
+        effect,
+        lower=np.clip(effect.mean + lower, low, high),
+        upper=np.clip(effect.mean + upper, low, high),
+    )
+
+
+def _draws(estimator: Any, X: Matrix, names: Sequence[str], event: int | None) -> Matrix | None:
+    """Return draws of the prediction, shape (n, n_draws), None if there are none."""
+    if not hasattr(estimator, "sample"):
+        return None
+    if event is None:
+        return np.asarray(estimator.sample(_named(estimator, X, names), DRAWS, random_state=0))
+    if len(estimator.classes_) != 2 or not hasattr(estimator, "loo_proba_"):
+        return None
+    latent = np.asarray(estimator.sample(_named(estimator, X, names), DRAWS, random_state=0))
+    likelihood, correction = estimator.likelihoods_[0], estimator.calibration_[0]
+    odds = likelihood.log_odds(latent.ravel(), np.zeros(latent.size))
+    proba = 1.0 / (1.0 + np.exp(-correction.apply(odds)))
+    return np.asarray(proba.reshape(latent.shape))
+
+
+__all__ = ["Effect", "event_of", "strongest_effects"]
