@@ -156,7 +156,7 @@ class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
             Standardizer.of(used, labelled.weights) if self.standardize else Standardizer.identity(used.shape[1])
         )
         data = training_data(labelled, standardizer, list(getattr(fitted, "feature_names_in_", [])) or None)
-        with attributes.progress(self) as callback:
+        with attributes.progress(self, data.n_outputs) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or data.n_outputs == 1:
                 models: tuple[Any, ...] = (fit_model(spec, data),)

@@ -122,7 +122,7 @@ class BayesianRegressor(RegressorMixin, SummaryMixin, BaseEstimator, ABC):
         names = list(getattr(fitted, "feature_names_in_", [])) or None
         data = training_data(X[rows], targets.inner(Y[rows]), w, names, standardize=self.standardize)
         data = dataclasses.replace(data, scale=targets.scale)
-        with attributes.progress(self) as callback:
+        with attributes.progress(self, data.n_outputs) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or data.n_outputs == 1:
                 models: tuple[Any, ...] = (fit_model(spec, data),)
