@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from model_zoo import data, fitted
 
 from bayesvm import BayesianSVC, BayesianSVR
 from bayesvm.report import collect_facts, write_report
-
-sys.path.append(str(Path(__file__).parents[1] / "browser"))
-
 from browser import (
     WIDTHS,
     accessibility_script,

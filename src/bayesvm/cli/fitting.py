@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from bayesvm.cli.cases import cases_of
 from bayesvm.cli.console import Reporter
 from bayesvm.cli.errors import data_refused
 from bayesvm.cli.exit_codes import ExitCode, UsageError
@@ -169,9 +170,16 @@ def exit_code(machine: Any) -> ExitCode:
 
 
 def fit(
-    training: Training, options: FitOptions, out: str, report: str | None, say: Reporter, *, force: bool = False
+    training: Training,
+    options: FitOptions,
+    out: str,
+    report: str | None,
+    say: Reporter,
+    *,
+    force: bool = False,
+    cases: bool = True,
 ) -> ExitCode:
-    """Fit, save, report; return the exit code."""
+    """Fit, save (with some of the rows, if ``cases``), report; return the exit code."""
     for path in (out, report):
         if path is not None:
             check_output(path, force=force)
@@ -186,7 +194,8 @@ def fit(
     code = exit_code(machine)
     facts = facts_of_fit(pipeline, training, method, say.warnings)
     model = io.BytesIO()
-    save(pipeline, model, info={"facts": facts})
+    kept = {"cases": cases_of(training.features, training.y, training.target)} if cases else {}
+    save(pipeline, model, info={"facts": facts, **kept})
     if out == "-":
         sys.stdout.buffer.write(model.getvalue())
     else:

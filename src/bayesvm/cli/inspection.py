@@ -54,7 +54,8 @@ def inspect(path: str, say: Reporter) -> None:
     else:
         model = load_model(path)
         say.lines([repr(model).replace("\n", " ")])
-    say.result({"path": path, **info})
+    kept = len(info.get("cases", {}).get("rows", ()))
+    say.result({"path": path, **{key: value for key, value in info.items() if key != "cases"}, "cases": kept})
 
 
 def report(
