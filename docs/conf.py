@@ -29,10 +29,11 @@ html_css_files = ["pages.css"]
 html_title = f"{project} {release}"
 
 
-def _skip_metadata_requests(app, what, name, obj, skip, options):
-    """Leave out scikit-learn's generated set_*_request methods: their text refers to scikit-learn's own glossary."""
-    return True if name.startswith("set_") and name.endswith("_request") else None
+def _skip_of_scikit_learn(app, what, name, obj, skip, options):
+    """Leave out scikit-learn's own methods about requests and output: their text refers to scikit-learn's own pages."""
+    routing = name in ("get_metadata_routing", "set_output") or (name.startswith("set_") and name.endswith("_request"))
+    return True if routing else None
 
 
 def setup(app):
-    app.connect("autodoc-skip-member", _skip_metadata_requests)
+    app.connect("autodoc-skip-member", _skip_of_scikit_learn)

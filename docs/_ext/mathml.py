@@ -13,6 +13,14 @@ SPELLINGS = (
     (re.compile(r"\\dots(?![a-zA-Z])"), r"\\ldots"),
     (re.compile(r"\\(tfrac|dfrac|frac)\s*(\d)\s*(\d)"), r"\\\1{\2}{\3}"),
     (re.compile(r"\\textstyle(?![a-zA-Z])"), ""),
+    # names of functions stand off their argument, and what is before them
+    (
+        re.compile(
+            r"(\\(?:ln|log|exp|cos|sin|tan|det|max|min)(?![a-zA-Z]))\s*(?=[A-Za-z0-9|\\])(?!\\(?:left|[bB]ig|[,!;]|lim))"
+        ),
+        r"\1\\,",
+    ),
+    (re.compile(r"(?<=[A-Za-z0-9}])\s*(\\(?:ln|log|exp|cos|sin|tan|det)(?![a-zA-Z]))"), r"\\,\1"),
 )
 
 
