@@ -105,3 +105,13 @@ def test_a_test_set_is_judged_against_guessing_what_was_trained_on(tmp_path, cap
     assert run(["report", str(tmp_path / "m.bvm"), "--test", ups, "--out", str(out)]) == 0
     assert "always guessing down (100.0%)" in out.read_text()
     assert "error rate: " in capsys.readouterr().out
+
+
+def test_machines_without_leave_one_out_are_said_to_be_judged_by_folds(tmp_path, capsys):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40, 2))
+    table = written(tmp_path / "d.csv", X, X[:, 0] + 0.1 * rng.normal(size=40))
+    assert run(["fit", table, "--target", "y", "--model", str(tmp_path / "m.bvm"), "--method", "rvr"]) in (0, 4)
+    found = capsys.readouterr()
+    assert "judged by 5 fits to parts of the rows" in found.err
+    assert "5-fold cross-validation" in found.out

@@ -7,9 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import make_moons
 
 import bayesvm
+from bayesvm import BayesianSVC
 from bayesvm.persistence.registry import own_classes
+
+readme = pytest.importorskip("benchmarks.readme")
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -102,3 +106,26 @@ def test_estimators_have_short_names_and_all_their_methods():
 def test_log_odds_are_called_log_odds():
     text = (DOCS / "start.md").read_text(encoding="utf-8")
     assert re.search(r"decision_function\(.*# log odds", text)
+
+
+def test_sparseness_is_told_as_it_is():
+    texts = {
+        name: " ".join((ROOT / name).read_text(encoding="utf-8").split()) for name in ("README.md", "docs/index.md")
+    }
+    assert not any(words in text for text in texts.values() for words in ("stays sparse", "rests on a subset"))
+    assert "sparse only if asked to be" in texts["README.md"]
+    X, y = make_moons(100, noise=0.25, random_state=0)
+    default, fewer = BayesianSVC(n_starts=1).fit(X, y), BayesianSVC(n_starts=1, posterior="laplace").fit(X, y)
+    assert len(fewer.support_) < len(default.support_)
+
+
+def test_the_results_of_the_readme_have_one_place():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.PLACE.findall(text)) == 1
+    records = [
+        {"set": "a", "rows": 9, "machine": machine, "error": error, "nll": nll, "seconds": 1.0}
+        for machine, error, nll in (("ours", 10.0, 0.5), ("theirs", 12.0, 0.4))
+    ]
+    assert readme.table(records).splitlines()[2] == "| a | **10.0 %** · 0.500 · 1.0 s | 12.0 % · **0.400** · 1.0 s |"
+    picture = re.search(r"!\[[^\]]+\]\(([^)]+)\)", text)[1]
+    assert (ROOT / picture).exists()

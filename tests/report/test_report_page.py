@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from bayesvm import BayesianSVC, BayesianSVR, ExtendedSVC, RelevanceVectorRegressor, __version__
 from bayesvm.report import collect_facts, measure, render, write_report
+from bayesvm.report.effects import strongest_effects
 from bayesvm.report.facts import as_plain
 from bayesvm.report.performance import of_probabilities, own_performance
 from bayesvm.tables import TableEncoder
@@ -178,6 +179,13 @@ def test_hyperparameters_of_several_classes_are_named_by_class():
     assert {start["output"] for start in facts["starts"]} == {"no", "surely", "yes"}
 
 
+def test_no_sentence_is_repeated_for_every_feature(facts):
+    names = [f"gaussian.lengthscale[f{i}]" for i in range(30)]
+    rows = [{"name": n, "value": 1.0, "meaning": "distance over which", "at_bound": True} for n in names]
+    page = render({**facts, "hyperparameters": rows, "relevance": {f"f{i}": 1.0 for i in range(30)}})
+    assert page.count("distance over which the function") + page.count("<td>distance over which</td>") == 0
+
+
 def test_features_that_are_switched_off_are_counted_and_no_warning():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 8))
@@ -286,15 +294,53 @@ def test_the_choice_of_the_kernel_is_shown_where_there_was_one(facts):
     assert len(tried["candidates"]) > 1
     assert "Choice of the kernel" in checked(render(tried))
     weighted = [
-        {"kernel": "a", "output": 0, "kept": True, "log_evidence": -3.0, "log_model_evidence": -5.0, "weight": 0.9,
+        {"kernel": "a", "output": "", "kept": True, "log_evidence": -3.0, "log_model_evidence": -5.0, "weight": 0.9,
          "seconds": 1.0},
-        {"kernel": "<b>", "output": 0, "kept": False, "log_evidence": -4.0, "log_model_evidence": None, "weight": 0.1,
+        {"kernel": "<b>", "output": "", "kept": False, "log_evidence": -4.0, "log_model_evidence": None, "weight": 0.1,
          "seconds": 2.0},
     ]  # fmt: skip
     page = checked(render({**facts, "candidates": weighted}))
     assert "90.0%" in page
     assert "log model evidence [nats]" in page
     assert "&lt;b&gt;" in page
+
+
+def test_the_choice_of_the_kernel_is_by_class():
+    X, y, targets = data(60)
+    classes = np.where(targets > 1.0, "surely", y)
+    facts = collect_facts(fitted(BayesianSVC("auto", n_starts=1), X, classes), X, classes)
+    found = facts["candidates"]
+    assert list(dict.fromkeys(row["output"] for row in found)) == ["no", "surely", "yes"]
+    for label in ("no", "surely", "yes"):
+        values = [row["log_evidence"] for row in found if row["output"] == label]
+        assert values == sorted(values, reverse=True)
+    assert "Kernels that were tried" in checked(render(facts))
+
+
+def test_effects_show_all_of_several_classes():
+    X, y, targets = data(60)
+    classes = np.where(targets > 1.0, "<surely>", y)
+    facts = collect_facts(fitted(BayesianSVC(n_starts=1), X, classes), X, classes)
+    assert facts["effects"]["events"] == ["<surely>", "no", "yes"]
+    for curve in facts["effects"]["curves"]:
+        np.testing.assert_allclose(np.sum(curve["means"], axis=0), 1.0)
+    page = checked(render(facts))
+    assert '<li class="key k0">&lt;surely&gt;</li>' in page
+    assert 'class="line k2"' in page
+
+
+def test_effects_are_means_of_predictions_and_lie_in_their_band():
+    X, _, targets = data(60)
+    model = fitted(BayesianSVR(n_starts=1), X, targets)
+    (effect, *_) = strongest_effects(model, X, ["a", "b"], [])
+    rows = X[np.linspace(0, 59, 40).astype(int)]
+    column = ["a", "b"].index(effect.feature)
+    for value, mean in zip(effect.values, effect.means[:, 0]):
+        moved = rows.copy()
+        moved[:, column] = value
+        assert mean == pytest.approx(model.predict(moved).mean())
+    assert np.all((effect.lower <= effect.means[:, 0]) & (effect.means[:, 0] <= effect.upper))
+    assert effect.feature == "a"  # the stronger one
 
 
 def test_facts_of_an_older_file_are_shown(facts):

@@ -26,6 +26,7 @@ from bayesvm.hyper import SearchStatus
 from bayesvm.kernels.expression import parse_kernel
 from bayesvm.persistence import save
 from bayesvm.report import collect_facts, render
+from bayesvm.report.performance import FOLDS, keeps_leave_one_out
 from bayesvm.report.verdict import shown, verdict_of
 from bayesvm.tables import TableEncoder
 from bayesvm.tables.frame import Place, row_numbers, source_of
@@ -192,6 +193,8 @@ def fit(
     if "verbose" in machine.get_params():
         machine.set_params(verbose=0)
     code = exit_code(machine)
+    if not keeps_leave_one_out(machine):
+        say.say(f"{method.name} keeps no leave-one-out predictions: it is judged by {FOLDS} fits to parts of the rows")
     facts = facts_of_fit(pipeline, training, method, say.warnings)
     model = io.BytesIO()
     kept = {"cases": cases_of(training.features, training.y, training.target)} if cases else {}
@@ -223,7 +226,7 @@ def facts_of_fit(pipeline: Pipeline, training: Training, method: Method, warned:
         sample_weight=training.weights,
     )
     facts["warnings"] = [*warned, *facts["warnings"]]
-    facts["method"], facts["source"] = method.name, source_of(training.features)
+    facts["method"], facts["source"] = method.name, os.path.basename(source_of(training.features))
     return facts
 
 

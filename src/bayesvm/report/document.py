@@ -165,9 +165,10 @@ def _drivers(facts: Mapping[str, Any]) -> str:
     found, relevance = facts.get("effects"), facts["relevance"]
     text = ""
     if found and found["curves"]:
-        of = f"the probability of {found['event']}" if found["event"] else "the prediction"
+        events = found["events"]
+        of = f"the probability of {events[0]}" if len(events) == 1 else "the prediction"
         text += f"<p>How {_text(of)} moves with the features that move it most, averaged over the rows:</p>"
-        text += pictures.grid(pictures.effects(found))
+        text += (pictures.keys(events) if len(events) > 1 else "") + pictures.grid(pictures.effects(found))
     if relevance:
         text += pictures.relevance(relevance)
     remarks = "".join(f"<p>{_text(line)}</p>" for line in facts.get("remarks", ()))
@@ -235,11 +236,15 @@ def _kernels(candidates: Sequence[Mapping[str, Any]]) -> str:
         ("seconds", "seconds"),
     ]
     columns = [(title, key) for title, key in columns if any(row[key] is not None for row in candidates)]
-    rows = [[row["kernel"], *(row[key] for _, key in columns)] for row in candidates]
+    outputs = list(dict.fromkeys(row["output"] for row in candidates))
+    several = len(outputs) > 1
+    rows = [
+        [*([row["output"]] if several else []), row["kernel"], *(row[key] for _, key in columns)] for row in candidates
+    ]
     intro = "<p>Several kernels were fitted to the same rows; the evidence says how well each explains them.</p>"
-    outputs = {row["output"] for row in candidates}
-    first = pictures.candidates([row for row in candidates if row["output"] == min(outputs)])
-    return intro + first + _table(["kernel", *(title for title, _ in columns)], rows, "Kernels that were tried")
+    head = [*(["of"] if several else []), "kernel", *(title for title, _ in columns)]
+    table = _table(head, rows, "Kernels that were tried")
+    return intro + (table if several else pictures.candidates(candidates) + table)
 
 
 def _search_line(facts: Mapping[str, Any]) -> str:

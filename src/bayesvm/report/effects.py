@@ -32,32 +32,33 @@ class Effect:
         Its name.
     values : array, shape (k,)
         Its values.
-    mean : array, shape (k,)
-        Mean prediction: probability of the event, or target.
+    means : array, shape (k, m)
+        Mean predictions: the target, the probability of the second of two classes, or those of all of more.
     lower, upper : arrays, shape (k,), or None
         Band of its uncertainty.
     """
 
     feature: str
     values: Vector
-    mean: Vector
+    means: Matrix
     lower: Vector | None = None
     upper: Vector | None = None
 
     @property
     def strength(self) -> float:
-        """Standard deviation of the curve."""
-        return float(np.std(self.mean))
+        """Standard deviation of the curve, of several in quadrature."""
+        return float(np.sqrt(np.sum(np.var(self.means, axis=0))))
 
 
-def event_of(estimator: Any) -> int | None:
-    """Return the number of the class whose probability the curves show: the second of two; None for a regressor."""
+def events_of(estimator: Any) -> list[int]:
+    """Return the numbers of the classes whose probabilities the curves show; none for a regressor."""
     if not is_classifier(estimator):
-        return None
-    return 1 if len(estimator.classes_) == 2 else 0
+        return []
+    n = len(estimator.classes_)
+    return [1] if n == 2 else list(range(n))
 
 
-def strongest_effects(estimator: Any, X: Any, names: Sequence[str], event: int | None) -> list[Effect]:
+def strongest_effects(estimator: Any, X: Any, names: Sequence[str], events: Sequence[int]) -> list[Effect]:
     """Return the curves of the strongest features, with bands where the estimator has posterior draws.
 
     Parameters
@@ -68,8 +69,8 @@ def strongest_effects(estimator: Any, X: Any, names: Sequence[str], event: int |
         Inputs.
     names : sequence of str
         Names of the features.
-    event : int or None
-        Class whose probability is drawn; None: targets.
+    events : sequence of int
+        Classes whose probabilities are drawn; none: targets.
     """
     X = np.asarray(X, dtype=float)
     rows = X[np.linspace(0, len(X) - 1, min(BACKGROUND, len(X))).astype(int)]
@@ -78,11 +79,11 @@ def strongest_effects(estimator: Any, X: Any, names: Sequence[str], event: int |
         values = _grid(X[:, column])
         if values.size > 1:
             moved = _moved(rows, column, values)
-            mean = _predicted(estimator, moved, names, event).reshape(values.size, -1).mean(axis=1)
-            curves.append((column, Effect(str(names[column]), values, mean)))
+            rows_of = _predicted(estimator, moved, names, events).reshape(values.size, len(rows), -1)
+            curves.append((column, Effect(str(names[column]), values, rows_of.mean(axis=1))))
     curves.sort(key=lambda pair: -pair[1].strength)
     strong = [(column, effect) for column, effect in curves[:STRONGEST] if effect.strength > 0.0]
-    return [_with_band(estimator, rows, column, effect, names, event) for column, effect in strong]
+    return [_with_band(estimator, rows, column, effect, names, events) for column, effect in strong]
 
 
 def _candidates(estimator: Any, X: Matrix) -> Indices:
@@ -118,40 +119,39 @@ def _named(estimator: Any, X: Matrix, names: Sequence[str]) -> Any:
     return pd.DataFrame(X, columns=list(names))
 
 
-def _predicted(estimator: Any, X: Matrix, names: Sequence[str], event: int | None) -> Vector:
+def _predicted(estimator: Any, X: Matrix, names: Sequence[str], events: Sequence[int]) -> Matrix:
+    """Return targets, or probabilities of the events (zero or one, of an estimator without), one column each."""
     rows = _named(estimator, X, names)
-    if event is None:
-        return np.asarray(estimator.predict(rows), dtype=float)
+    if not events:
+        return np.asarray(estimator.predict(rows), dtype=float)[:, None]
     if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(rows)[:, event])
-    return np.asarray(estimator.predict(rows) == estimator.classes_[event], dtype=float)
+        return np.asarray(estimator.predict_proba(rows))[:, list(events)]
+    labels = np.asarray(estimator.classes_)[list(events)]
+    return np.asarray(np.asarray(estimator.predict(rows))[:, None] == labels, dtype=float)
 
 
 def _with_band(
-    estimator: Any, rows: Matrix, column: int, effect: Effect, names: Sequence[str], event: int | None
+    estimator: Any, rows: Matrix, column: int, effect: Effect, names: Sequence[str], events: Sequence[int]
 ) -> Effect:
     """Return the curve with the central 95 % of the curves of posterior draws, if the estimator has draws."""
-    draws = _draws(estimator, _moved(rows, column, effect.values), names, event)
+    draws = _draws(estimator, _moved(rows, column, effect.values), names, events)
     if draws is None:
         return effect
     curves = draws.reshape(effect.values.size, len(rows), -1).mean(axis=1)
     centre = curves.mean(axis=1, keepdims=True)
     lower, upper = np.quantile(curves - centre, [0.025, 0.975], axis=1)
-    low, high = (0.0, 1.0) if event is not None else (-np.inf, np.inf)
-    return dataclasses.replace(
-        effect,
-        lower=np.clip(effect.mean + lower, low, high),
-        upper=np.clip(effect.mean + upper, low, high),
-    )
+    low, high = (0.0, 1.0) if events else (-np.inf, np.inf)
+    mean = effect.means[:, 0]
+    return dataclasses.replace(effect, lower=np.clip(mean + lower, low, high), upper=np.clip(mean + upper, low, high))
 
 
-def _draws(estimator: Any, X: Matrix, names: Sequence[str], event: int | None) -> Matrix | None:
+def _draws(estimator: Any, X: Matrix, names: Sequence[str], events: Sequence[int]) -> Matrix | None:
     """Return draws of the prediction, shape (n, n_draws), None if there are none."""
     if not hasattr(estimator, "sample"):
         return None
-    if event is None:
+    if not events:
         return np.asarray(estimator.sample(_named(estimator, X, names), DRAWS, random_state=0))
-    if len(estimator.classes_) != 2 or not hasattr(estimator, "loo_proba_"):
+    if len(events) != 1 or not hasattr(estimator, "loo_proba_"):
         return None
     latent = np.asarray(estimator.sample(_named(estimator, X, names), DRAWS, random_state=0))
     likelihood, correction = estimator.likelihoods_[0], estimator.calibration_[0]
@@ -160,4 +160,4 @@ def _draws(estimator: Any, X: Matrix, names: Sequence[str], event: int | None) -
     return np.asarray(proba.reshape(latent.shape))
 
 
-__all__ = ["Effect", "event_of", "strongest_effects"]
+__all__ = ["Effect", "events_of", "strongest_effects"]

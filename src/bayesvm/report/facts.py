@@ -17,7 +17,7 @@ from bayesvm.estimators._summary import output_names, switched_off
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.hyper import SearchStatus
 from bayesvm.report.descriptions import describe_ending, describe_estimator, describe_hyperparameters
-from bayesvm.report.effects import event_of, strongest_effects
+from bayesvm.report.effects import events_of, strongest_effects
 from bayesvm.report.performance import Performance, own_performance
 from bayesvm.tables import TableWarning
 
@@ -151,17 +151,30 @@ def _starts(estimator: Any) -> list[dict[str, Any]]:
 
 
 def _candidates(estimator: Any) -> list[dict[str, Any]]:
-    """Return the kernels that were tried, best first; none if there was no choice."""
+    """Return the kernels that were tried, for each class or output the best first; none if there was no choice."""
     tried = list(getattr(estimator, "candidates_", ()))
     if len(tried) < 2:
         return []
+    parts = [list(getattr(model, "candidates", ())) for model in getattr(estimator, "models_", ())]
+    if sum(map(len, parts)) != len(tried):  # not one choice per model: one for all
+        parts = [tried]
+    names = output_names(estimator) if len(parts) > 1 else [""]
+    return [row for name, part in zip(names, parts, strict=True) for row in _ranked(part, name)]
+
+
+def _ranked(candidates: Sequence[Any], output: str) -> list[dict[str, Any]]:
+    """Return candidates as rows, by weight where they have one, else by evidence."""
     keys = ("log_evidence", "log_model_evidence", "weight", "seconds")
     rows = [
-        {"kernel": str(c.kernel), "output": int(getattr(c, "output", 0)), "kept": bool(getattr(c, "kept", False))}
+        {"kernel": str(c.kernel), "output": output, "kept": bool(getattr(c, "kept", False))}
         | {key: _float(getattr(c, key, None)) for key in keys}
-        for c in tried
+        for c in candidates
     ]
-    return sorted(rows, key=lambda row: (row["output"], -(row["weight"] or 0.0), -(row["log_evidence"] or -math.inf)))
+    return sorted(rows, key=lambda row: (-(row["weight"] or 0.0), -_or_lowest(row["log_evidence"])))
+
+
+def _or_lowest(value: float | None) -> float:
+    return -math.inf if value is None else value
 
 
 def as_plain(performance: Performance) -> dict[str, Any]:
@@ -197,22 +210,22 @@ def _relevance(estimator: Any) -> dict[str, float] | None:
 
 def _effects(estimator: Any, X: Any) -> dict[str, Any]:
     """Return the partial dependence on the strongest features; none for sparse inputs and several targets."""
-    event = event_of(estimator)
-    of = str(estimator.classes_[event]) if event is not None else ""
-    if hasattr(X, "toarray") or (event is None and not getattr(estimator, "_single", True)):
-        return {"event": of, "curves": []}
+    events = events_of(estimator)
+    of = [str(estimator.classes_[event]) for event in events]
+    if hasattr(X, "toarray") or (not events and not getattr(estimator, "_single", True)):
+        return {"events": of, "curves": []}
     names = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(estimator.n_features_in_)])
     curves = [
         {
             "feature": effect.feature,
             "values": _floats(effect.values),
-            "mean": _floats(effect.mean),
+            "means": [_floats(mean) for mean in effect.means.T],
             "lower": _floats(effect.lower),
             "upper": _floats(effect.upper),
         }
-        for effect in strongest_effects(estimator, X, names, event)
+        for effect in strongest_effects(estimator, X, names, events)
     ]
-    return {"event": of, "curves": curves}
+    return {"events": of, "curves": curves}
 
 
 def _support(estimator: Any, n: int) -> dict[str, int] | None:

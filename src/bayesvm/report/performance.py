@@ -134,9 +134,16 @@ def own_performance(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -
     return _cross_validated(estimator, X, y, sample_weight)
 
 
+def keeps_leave_one_out(final: Any) -> bool:
+    """Whether a fitted machine has predictions of its training rows without themselves."""
+    if hasattr(final, "loo_proba_"):
+        return True
+    return hasattr(final, "leave_one_out") and all(getattr(model, "marginals", ()) for model in final.models_)
+
+
 def _kept_leave_one_out(final: Any, n: int) -> Targets | None:
     """Return leave-one-out predictions of a regressor, None if it keeps none or has other rows than n."""
-    if not hasattr(final, "leave_one_out") or not all(getattr(model, "marginals", ()) for model in final.models_):
+    if not keeps_leave_one_out(final):
         return None
     kept = final.leave_one_out(0.95)
     if np.shape(kept.mean) != (n,):
@@ -359,11 +366,13 @@ __all__ = [
     "COVERAGE",
     "ERROR",
     "EXPLAINED",
+    "FOLDS",
     "SHARES",
     "Baseline",
     "Figure",
     "Performance",
     "Targets",
+    "keeps_leave_one_out",
     "measure",
     "of_probabilities",
     "of_targets",

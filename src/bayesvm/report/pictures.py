@@ -14,6 +14,8 @@ from bayesvm.report.svg import Axis, Frame, short
 
 #: Features, rows and points that are drawn at most.
 FEATURES, POINTS = 20, 600
+#: Kinds of lines; more classes begin again.
+KEYS = 6
 
 
 def figure(drawing: str, caption: str) -> str:
@@ -171,10 +173,17 @@ def effects(found: Mapping[str, Any]) -> list[str]:
     curves = found["curves"]
     if not curves:
         return []
-    ends = [v for c in curves for key in ("mean", "lower", "upper") if c[key] for v in c[key]]
-    title = f"probability of {_brief(found['event'])}" if found["event"] else "prediction"
-    upright = Axis.shares(title) if found["event"] else Axis.around(ends, title)
+    events = found["events"]
+    ends = [v for c in curves for part in (*c["means"], c["lower"] or (), c["upper"] or ()) for v in part]
+    title = f"probability of {_brief(events[0])}" if len(events) == 1 else "probability" if events else "prediction"
+    upright = Axis.shares(title) if events else Axis.around(ends, title)
     return [_effect(curve, upright) for curve in curves]
+
+
+def keys(labels: Sequence[str]) -> str:
+    """Return which line is of which class."""
+    parts = "".join(f'<li class="key k{k % KEYS}">{html.escape(label)}</li>' for k, label in enumerate(labels))
+    return f'<ul class="keys" aria-label="Lines of the classes">{parts}</ul>'
 
 
 def _effect(curve: Mapping[str, Any], upright: Axis) -> str:
@@ -186,9 +195,10 @@ def _effect(curve: Mapping[str, Any], upright: Axis) -> str:
         marks += [frame.upright(x, low, high, "whisker") for x, low, high in ends]
     elif curve["lower"] is not None:
         marks.append(frame.band(curve["values"], curve["lower"], curve["upper"], "band"))
-    if not few:
-        marks.append(frame.line(curve["values"], curve["mean"], "line"))
-    marks.append(frame.dots(curve["values"], curve["mean"], "dot", 4.0 if few else 2.2))
+    for k, mean in enumerate(curve["means"]):
+        if not few:
+            marks.append(frame.line(curve["values"], mean, f"line k{k % KEYS}"))
+        marks.append(frame.dots(curve["values"], mean, f"dot k{k % KEYS}", 4.0 if few else 2.2))
     name = curve["feature"]
     caption = f"{name}, all else as it is." + (" Band: 95 % of the posterior." if curve["lower"] is not None else "")
     return figure(frame.drawn(marks, f"Mean prediction against {name}"), caption)
@@ -250,6 +260,7 @@ __all__ = [
     "effects",
     "figure",
     "grid",
+    "keys",
     "precision_recall",
     "relevance",
     "reliability",
