@@ -29,9 +29,12 @@ def mathml(latex: str, *, block: bool) -> str:
     for pattern, other in SPELLINGS:
         latex = pattern.sub(other, latex)
     try:
-        return latex2mathml.tex2mathml(latex, as_block=block)
+        made = latex2mathml.tex2mathml(latex, as_block=block)
     except Exception as error:
         raise ExtensionError(f"a formula cannot be shown ({error}): {latex}") from error
+    if r"\left" in latex:
+        return made
+    return re.sub(r"<mo>([{}])</mo>", r'<mo stretchy="false">\1</mo>', made)  # braces of sets do not grow
 
 
 def visit_math(self, node) -> None:

@@ -22,7 +22,7 @@ from bayesvm.cli.demo import demo
 from bayesvm.cli.methods import METHODS
 from bayesvm.persistence import load, read_info
 
-COMMANDS = ("fit", "predict", "report", "compare", "inspect", "demo", "reproduce")
+COMMANDS = ("fit", "predict", "report", "compare", "inspect", "demo", "reproduce", "serve")
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,13 @@ def test_every_formula_can_be_shown(extension):
 
 @pytest.mark.parametrize(
     ("latex", "words"),
-    [(r"\tfrac12", "<mfrac"), (r"\ln p", "<mspace"), (r"\big(x\big)", "("), (r"a, \dots, b", "…")],
+    [
+        (r"\tfrac12", "<mfrac"),
+        (r"\ln p", "<mspace"),
+        (r"\big(x\big)", "("),
+        (r"a, \dots, b", "…"),
+        (r"\{1\}", 'stretchy="false"'),
+    ],
 )
 def test_spellings_of_formulas(extension, latex, words):
     assert words in extension("mathml").mathml(latex, block=False)

@@ -18,8 +18,8 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 #: Rows over which a curve is averaged, points of a curve, posterior draws, curves that are shown.
 BACKGROUND, POINTS, DRAWS, STRONGEST = 40, 15, 60, 4
-#: Features of which curves are computed at most, to find the strongest.
-TRIED = 60
+#: Features that are tried at most to find the strongest, and the rows and points of a curve that is enough for that.
+TRIED, ROUGHLY, ROUGH_POINTS = 60, 15, 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,17 +73,21 @@ def strongest_effects(estimator: Any, X: Any, names: Sequence[str], events: Sequ
         Classes whose probabilities are drawn; none: targets.
     """
     X = np.asarray(X, dtype=float)
-    rows = X[np.linspace(0, len(X) - 1, min(BACKGROUND, len(X))).astype(int)]
-    curves = []
-    for column in _candidates(estimator, X):
-        values = _grid(X[:, column])
-        if values.size > 1:
-            moved = _moved(rows, column, values)
-            rows_of = _predicted(estimator, moved, names, events).reshape(values.size, len(rows), -1)
-            curves.append((column, Effect(str(names[column]), values, rows_of.mean(axis=1))))
-    curves.sort(key=lambda pair: -pair[1].strength)
-    strong = [(column, effect) for column, effect in curves[:STRONGEST] if effect.strength > 0.0]
-    return [_with_band(estimator, rows, column, effect, names, events) for column, effect in strong]
+
+    def curve(column: int, rows: Matrix, points: int) -> Effect:
+        values = _grid(X[:, column], points)
+        moved = _predicted(estimator, _moved(rows, column, values), names, events)
+        return Effect(str(names[column]), values, moved.reshape(values.size, len(rows), -1).mean(axis=1))
+
+    few, rows = _spread(X, ROUGHLY), _spread(X, BACKGROUND)
+    strength = {column: curve(column, few, ROUGH_POINTS).strength for column in _candidates(estimator, X)}
+    strong = sorted((c for c in strength if strength[c] > 0.0), key=lambda c: (-strength[c], c))[:STRONGEST]
+    return [_with_band(estimator, rows, c, curve(c, rows, POINTS), names, events) for c in strong]
+
+
+def _spread(X: Matrix, n: int) -> Matrix:
+    """Return up to n rows from all over the data."""
+    return np.asarray(X[np.linspace(0, len(X) - 1, min(n, len(X))).astype(int)])
 
 
 def _candidates(estimator: Any, X: Matrix) -> Indices:
@@ -95,13 +99,13 @@ def _candidates(estimator: Any, X: Matrix) -> Indices:
     return np.sort(np.argsort(-weight, kind="stable")[:TRIED])
 
 
-def _grid(values: Vector) -> Vector:
+def _grid(values: Vector, points: int) -> Vector:
     """Return the values of a feature: all if they are few, else from the 2nd to the 98th percentile."""
     distinct = np.unique(values)
-    if distinct.size <= POINTS:
+    if distinct.size <= points:
         return distinct
     low, high = np.quantile(values, [0.02, 0.98])
-    return np.linspace(low, high, POINTS) if high > low else np.array([low])
+    return np.linspace(low, high, points) if high > low else np.array([low])
 
 
 def _moved(rows: Matrix, column: int, values: Vector) -> Matrix:
