@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import re
+from types import SimpleNamespace
+
 import pytest
 from model_zoo import data, fitted, models
 from sklearn.base import clone
@@ -44,6 +48,27 @@ def test_kernels_of_several_classes_are_named():
     classes = [label if target < 1.0 else "surely" for label, target in zip(y, targets)]
     lines = dict(fitted(BayesianSVC(n_starts=1), X, classes).summary().lines)
     assert {"kernel of no", "kernel of surely", "kernel of yes"} <= set(lines)
+
+
+def test_kernels_that_were_tried_are_told_best_first():
+    lines = dict(fitted(BayesianSVC("auto", n_starts=1)).summary().lines)
+    found = [float(value) for value in re.findall(r"\((-?[\d.]+) nats", lines["kernels tried"])]
+    assert len(found) > 1
+    assert found == sorted(found, reverse=True)
+
+
+def test_weights_of_kernels_are_told(classifier):
+    weighted = [SimpleNamespace(kernel=f"k{i}", log_evidence=float(-i), weight=0.1 * i) for i in range(7)]
+    text = dict(vars_replaced(classifier, candidates_=tuple(weighted)).summary().lines)["kernels tried"]
+    assert text.startswith("k6 (-6.00 nats, weight 60.0%); k5")
+    assert text.endswith("; and 2 more")
+
+
+def vars_replaced(estimator, **attributes):
+    """Return a copy with other attributes."""
+    other = copy.copy(estimator)
+    vars(other).update(attributes)
+    return other
 
 
 def test_relevances_and_noise_are_told():

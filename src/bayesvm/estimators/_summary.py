@@ -124,11 +124,19 @@ def output_names(estimator: Any) -> list[str]:
 
 
 def _candidates(estimator: Any) -> str:
+    """Return the kernels that were tried, the heaviest first where they have weights, else by their evidence."""
     tried = vars(estimator).get("candidates_", ())
     if len(tried) < 2:
         return ""
-    best = sorted(tried, key=lambda candidate: -candidate.log_evidence)
-    return "; ".join(f"{candidate.kernel} ({candidate.log_evidence:.2f} nats)" for candidate in best)
+    best = sorted(tried, key=lambda c: (-(getattr(c, "weight", None) or 0.0), -c.log_evidence))
+    shown = "; ".join(_candidate(candidate) for candidate in best[:SHOWN])
+    return shown + (f"; and {len(best) - SHOWN} more" if len(best) > SHOWN else "")
+
+
+def _candidate(candidate: Any) -> str:
+    weight = getattr(candidate, "weight", None)
+    share = "" if weight is None else f", weight {weight:.1%}"
+    return f"{candidate.kernel} ({candidate.log_evidence:.2f} nats{share})"
 
 
 def _noise(estimator: Any) -> str:
