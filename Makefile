@@ -214,6 +214,6 @@ acceptance:
 
 clean:
 	rm -rf $(VENV) .venv-*
-	rm -rf build dist wheelhouse demo-output docs/_build docs/_gallery docs/api/generated
+	rm -rf build dist wheelhouse demo-output docs/_build docs/_gallery docs/_executed docs/api/generated
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
 	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +

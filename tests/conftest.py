@@ -19,5 +19,16 @@ if threading.current_thread() is threading.main_thread():
     # Some tests interrupt themselves; a shell may have started them with interrupts ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-for folder in ("estimators", "hostile", "inference", "kernels", "likelihoods", "persistence", "solvers", "tables"):
+FOLDERS = (
+    "browser",
+    "estimators",
+    "hostile",
+    "inference",
+    "kernels",
+    "likelihoods",
+    "persistence",
+    "solvers",
+    "tables",
+)
+for folder in FOLDERS:
     sys.path.append(str(Path(__file__).parent / folder))

@@ -21,7 +21,7 @@ from bayesvm.cli.methods import METHODS
 from bayesvm.comparison.sigmoid_svc import SigmoidSVC
 from bayesvm.persistence import load, read_info
 
-COMMANDS = ("fit", "predict", "report", "compare", "inspect", "demo", "reproduce")
+COMMANDS = ("fit", "predict", "report", "compare", "inspect", "demo", "reproduce", "serve")
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +215,7 @@ def test_report_with_test_data(folder, tmp_path, capsys):
     assert "test data test.csv" in out.read_text()
     assert "error rate" in capsys.readouterr().out
     assert run([*call(folder, "report", "value.bvm"), "--test", str(folder / "test.csv"), "--out", "-", "-q"]) == 0
-    assert "Residuals and intervals" in capsys.readouterr().out
+    assert "Residuals against predictions" in capsys.readouterr().out
 
 
 def test_compare(folder, capsys):

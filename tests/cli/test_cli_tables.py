@@ -111,7 +111,8 @@ def test_what_is_ambiguous_is_said_and_can_be_told(tmp_path, capsys):
         assert words in found.err
     assert any("if the month stands first" in line for line in read_info(tmp_path / "m.bvm")["facts"]["warnings"])
     assert fit(tmp_path, text, "--decimal", ",", "--month-first", "--force", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["warnings"] == []
+    left = json.loads(capsys.readouterr().out)["warnings"]
+    assert [line for line in left if "no better than always guessing" not in line] == []  # the label is a draw
 
 
 def test_a_wrong_cell_among_numbers_is_one_error(tmp_path, capsys):

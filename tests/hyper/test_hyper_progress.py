@@ -1,10 +1,15 @@
 """Progress bars: silent where standard error is not a terminal; what is missing is said."""
 
+import io
+import re
 import sys
+import time
 
 import numpy as np
 import pytest
 
+from bayesvm import BayesianSVC
+from bayesvm.estimators import _attributes as attributes
 from bayesvm.hyper import SearchProgress
 from bayesvm.hyper.progress import ProgressBar
 
@@ -14,6 +19,39 @@ def test_a_bar_is_silent_off_a_terminal(capsys):
         for k in range(3):
             bar(SearchProgress(0, k + 1, np.zeros(2), -1.0 - k, -1.0))
     assert capsys.readouterr() == ("", "")
+
+
+class Terminal(io.StringIO):
+    """What a person looks at."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_bar_has_a_total_and_a_time_left_and_no_evidence(monkeypatch):
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with ProgressBar("BayesianSVC", expected=4) as bar:
+        bar._bar.mininterval = 0.0
+        for k in range(9):
+            time.sleep(0.01)
+            bar(SearchProgress(k % 2, k + 1, np.zeros(2), -1.0 - k, -1.0))
+            assert bar._bar.n < bar._bar.total  # more than expected: the guess grows
+    shown = terminal.getvalue()
+    assert re.search(r"\d+%\|", shown)
+    assert re.search(r"\d+/\d+ \[\d\d:\d\d<\d\d:\d\d", shown)  # time spent < time left
+    assert "start 2" in shown
+    assert "evidence" not in shown
+
+
+def test_an_estimator_expects_more_of_more_starts_and_outputs(monkeypatch):
+    pytest.importorskip("tqdm")
+    expected = []
+    monkeypatch.setattr(attributes, "ProgressBar", lambda title, total: expected.append(total) or ProgressBar(title))
+    for model, outputs in ((BayesianSVC(n_starts=1, verbose=1), 1), (BayesianSVC(n_starts=4, verbose=1), 3)):
+        with attributes.progress(model, outputs):
+            pass
+    assert expected[1] == 12 * expected[0]
 
 
 def test_a_missing_package_is_named(monkeypatch):

@@ -172,8 +172,7 @@ def test_repr_reads_like_the_formula_and_evaluates():
         (B.on([1, 0]).bind(2), "Linear(variance=0.4).on(1, 0)"),
         (
             bk.Rescaled(bk.BSpline() + B, (1 / 3, 2.0), (1.0, 1e-5)),
-            "Rescaled(BSpline(order=3, variance=1, lengthscale=1) + Linear(variance=0.4), shift=[0.333, 2], "
-            "scale=[1, 1e-05])",
+            "standardized(BSpline(order=3, variance=1, lengthscale=1) + Linear(variance=0.4))",
         ),
     ],
 )

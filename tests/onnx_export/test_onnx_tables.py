@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
-from bayesvm import BayesianSVC, BayesianSVR
+from bayesvm import BayesianSVC, BayesianSVR, GPRegressor
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.onnx_export import to_onnx
 from bayesvm.tables import TableEncoder, TableWarning
@@ -75,8 +75,11 @@ def test_a_table_is_predicted_alike_in_onnx(task):
 
 def test_pipelines_that_cannot_be_exported_are_named():
     columns = {"mean": np.arange(12.0) ** 2, "b": np.sin(np.arange(12.0))}
-    with pytest.raises(TypeError, match="expected a pipeline of a TableEncoder and a machine, found StandardScaler"):
-        to_onnx(make_pipeline(StandardScaler(), BayesianSVC(None)))
+    with pytest.raises(TypeError, match="expected a pipeline that ends in a machine, found StandardScaler"):
+        to_onnx(make_pipeline(StandardScaler()))
+    X = np.random.default_rng(0).random((20, 2))
+    with pytest.raises(TypeError, match="a QuantileTransformer cannot be exported"):
+        to_onnx(make_pipeline(QuantileTransformer(n_quantiles=9), GPRegressor(None, n_starts=1)).fit(X, X[:, 0]))
     model = fitted(BayesianSVR(None, likelihood="soft-insensitive", n_starts=1), columns, np.cos(np.arange(12.0)))
     with pytest.raises(TypeError, match="the column 'mean' has the name of an output"):
         to_onnx(model)

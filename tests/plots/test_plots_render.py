@@ -202,3 +202,31 @@ def test_colours_differ_in_grey_and_surfaces_grow_lighter():
 def test_matplotlib_is_imported_only_when_something_is_drawn():
     code = "import sys, bayesvm.plots; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_classes_have_colours_of_their_own_and_round_levels():
+    X, _, targets = data(60)
+    classes = np.digitize(targets, [-0.6, 0.6])
+    display = plots.DecisionSurfaceDisplay.from_estimator(
+        fitted(BayesianSVC(n_starts=1), X, classes), X, classes, grid=20
+    )
+    points = [c for c in display.ax_.collections if c.get_label() in {"0", "1", "2"}]
+    assert len({tuple(c.get_facecolor()[0]) for c in points}) == 3
+    bar = display.figure_.axes[-1]
+    assert all(round(tick, 1) == pytest.approx(tick) for tick in bar.get_yticks())
+    assert "slice" not in display.ax_.get_title()
+
+
+def test_margins_are_in_the_legend_and_a_slice_is_called_one(classifier):
+    X, y, _ = data(60)
+    wide = np.column_stack([X, X])
+    display = plots.DecisionSurfaceDisplay.from_estimator(fitted(BayesianSVC(n_starts=1), wide, y), wide, y, grid=20)
+    assert "a slice: 2 other features at the median" in display.ax_.get_title()
+    assert "margins" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
+def test_legends_cover_no_data(classifier):
+    X, y, _ = data(60)
+    display = plots.DecisionSurfaceDisplay.from_estimator(fitted(BayesianSVC(n_starts=1), X, y), X, y, grid=20)
+    display.figure_.canvas.draw()
+    assert display.ax_.get_legend().get_window_extent().y1 <= display.ax_.get_window_extent().y0

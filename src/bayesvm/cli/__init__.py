@@ -1,4 +1,4 @@
-"""The command line: ``bayesvm fit``, ``predict``, ``report``, ``compare``, ``inspect``, ``demo``, ``reproduce``."""
+"""The command line: ``bayesvm fit``, ``predict``, ``report``, ``compare``, ``inspect``, ``serve`` and others."""
 
 from __future__ import annotations
 

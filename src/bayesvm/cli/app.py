@@ -34,6 +34,7 @@ from bayesvm.cli.options import (
     Quiet,
     Seed,
     Sheet,
+    Standardize,
     Starts,
     Target,
     TaskName,
@@ -76,10 +77,14 @@ def fit(
     kernel: Kernel = None,
     ard: Ard = False,
     fast: Fast = False,
+    standardize: Standardize = True,
     starts: Starts = None,
     jobs: Jobs = None,
     weights: Weights = None,
     report: Annotated[str | None, typer.Option("--report", help="Where to write a report (HTML).")] = None,
+    cases: Annotated[
+        bool, typer.Option("--cases/--no-cases", help="Whether the model keeps training rows, for 'bayesvm serve'.")
+    ] = True,
     task: TaskName = None,
     features: Features = None,
     drop: Drop = None,
@@ -120,8 +125,8 @@ def fit(
             reading=ReadOptions(format, header, encoding, delimiter, sheet),
             columns=ColumnOptions(features or (), drop or (), categories or (), decimal, day_first),
         )
-        options = FitOptions(method, kernel, ard, starts, jobs, seed, fast)
-        raise typer.Exit(int(run_fit(training, options, model, report, say, force=force)))
+        options = FitOptions(method, kernel, ard, starts, jobs, seed, fast, standardize)
+        raise typer.Exit(int(run_fit(training, options, model, report, say, force=force, cases=cases)))
 
 
 @app.command(epilog="Example: bayesvm predict price.bvm new.csv --out predictions.csv --keep id")
@@ -211,6 +216,7 @@ def compare(
     folds: Annotated[int, typer.Option("--folds", help="Folds of the cross-validation.")] = 5,
     kernel: Kernel = None,
     ard: Ard = False,
+    standardize: Standardize = True,
     starts: Starts = None,
     jobs: Jobs = None,
     weights: Weights = None,
@@ -251,7 +257,7 @@ def compare(
             reading=ReadOptions(format, header, encoding, delimiter, sheet),
             columns=ColumnOptions(features or (), drop or (), categories or (), decimal, day_first),
         )
-        run_comparison(training, names, FitOptions("auto", kernel, ard, starts, jobs, seed), folds, say)
+        run_comparison(training, names, FitOptions("auto", kernel, ard, starts, jobs, seed, standardize), folds, say)
 
 
 @app.command(epilog="Example: bayesvm inspect price.bvm")
@@ -266,6 +272,28 @@ def inspect(
         from bayesvm.cli.inspection import inspect as run_inspect
 
         run_inspect(model, say)
+
+
+@app.command(epilog="Example: bayesvm serve price.bvm")
+def serve(
+    model: Annotated[str, typer.Argument(help="Model file of 'bayesvm fit'.", show_default=False)],
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port on this computer; 0: one that is free.")
+    ] = 0,
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Whether a browser is opened.")] = True,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Play with a model on a page that this computer alone can reach: enter a row, move a value, upload a table."""
+    say = Reporter(quiet=quiet, as_json=json)
+    with guarded(say):
+        from bayesvm.cli.inspection import info_of
+        from bayesvm.cli.prediction import load_model
+        from bayesvm.cli.serve import Service
+        from bayesvm.cli.serve import serve as run_serve
+
+        service = Service(load_model(model), info_of(model), Path(model).name)
+        run_serve(service, port, say, open_page=open_page)
 
 
 @app.command(epilog="Example: bayesvm demo --out demo-output")

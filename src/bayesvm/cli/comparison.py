@@ -38,6 +38,9 @@ SHORT = {
     "mean absolute error": "MAE",
     "targets inside their 95 % interval": "in 95 %",
     "negative log-density [nats]": "NLD",
+    "Brier score": "Brier",
+    "area under the ROC curve": "AUC",
+    "share of the variance explained": "R²",
 }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from bayesvm.cli.cases import cases_of
 from bayesvm.cli.console import Reporter
 from bayesvm.cli.errors import data_refused
 from bayesvm.cli.exit_codes import ExitCode, UsageError
@@ -25,6 +26,8 @@ from bayesvm.hyper import keep_best_on_interrupt
 from bayesvm.kernels.expression import parse_kernel
 from bayesvm.persistence import save
 from bayesvm.report import collect_facts, render
+from bayesvm.report.performance import FOLDS, keeps_leave_one_out
+from bayesvm.report.verdict import shown, verdict_of
 from bayesvm.tables import TableEncoder
 from bayesvm.tables.frame import Place, row_numbers, source_of
 
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 #: Rows of a table of the summary that are shown.
 SHOWN = 12
+#: Head of the table of hyperparameters, where there is one set of them.
+PLAIN = ("hyperparameter", "value")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +87,7 @@ class FitOptions:
     jobs: int | None = None
     seed: int = 0
     fast: bool = False
+    standardize: bool = True
 
 
 def training_data(
@@ -139,6 +145,8 @@ def _arguments(options: FitOptions, progress: bool) -> dict[str, Any]:
         given["n_starts"] = options.starts
     if options.jobs is not None:
         given["n_jobs"] = options.jobs
+    if not options.standardize:
+        given["standardize"] = False
     if progress and importlib.util.find_spec("tqdm") is not None:
         given["verbose"] = 1
     return given
@@ -167,9 +175,16 @@ def exit_code(machine: Any) -> ExitCode:
 
 
 def fit(
-    training: Training, options: FitOptions, out: str, report: str | None, say: Reporter, *, force: bool = False
+    training: Training,
+    options: FitOptions,
+    out: str,
+    report: str | None,
+    say: Reporter,
+    *,
+    force: bool = False,
+    cases: bool = True,
 ) -> ExitCode:
-    """Fit, save, report; return the exit code."""
+    """Fit, save (with some of the rows, if ``cases``), report; return the exit code."""
     for path in (out, report):
         if path is not None:
             check_output(path, force=force)
@@ -183,9 +198,12 @@ def fit(
     if "verbose" in machine.get_params():
         machine.set_params(verbose=0)
     code = exit_code(machine)
+    if not keeps_leave_one_out(machine):
+        say.say(f"{method.name} keeps no leave-one-out predictions: it is judged by {FOLDS} fits to parts of the rows")
     facts = facts_of_fit(pipeline, training, method, say.warnings)
     model = io.BytesIO()
-    save(pipeline, model, info={"facts": facts})
+    kept = {"cases": cases_of(training.features, training.y, training.target)} if cases else {}
+    save(pipeline, model, info={"facts": facts, **kept})
     if out == "-":
         sys.stdout.buffer.write(model.getvalue())
     else:
@@ -210,9 +228,10 @@ def facts_of_fit(pipeline: Pipeline, training: Training, method: Method, warned:
         target=training.target,
         preparation=pipeline[0].summary(),
         rows=row_numbers(training.features).tolist(),
+        sample_weight=training.weights,
     )
     facts["warnings"] = [*warned, *facts["warnings"]]
-    facts["method"], facts["source"] = method.name, source_of(training.features)
+    facts["method"], facts["source"] = method.name, os.path.basename(source_of(training.features))
     return facts
 
 
@@ -233,32 +252,41 @@ def summarize(facts: dict[str, Any], reason: str, out: str, report: str | None, 
     say.lines([f"model: {out}"] + ([f"report: {report}"] if report else []))
     plain = {key: value for key, value in facts.items() if key not in ("performance",)}
     plain["performance"] = {name: value for name, value, *_ in facts["performance"]["figures"]}
+    plain["verdict"] = dataclasses.asdict(verdict_of(facts["performance"], facts["task"]))
     say.result({**plain, "model": out, "report": report})
 
 
 def _result(facts: dict[str, Any]) -> list[str]:
-    evidence, performance = facts["log_evidence"], facts["performance"]
-    lines = [] if evidence is None else [f"log evidence {evidence:.3f}, the best of {len(facts['starts'])} searches"]
+    performance = facts["performance"]
+    verdict = verdict_of(performance, facts["task"])
+    lines = [verdict.headline, verdict.detail]
+    lines += [f"{name}: {shown(name, value)}" for name, value, *_ in performance["figures"][1:]]
     if facts["support"] is not None:
-        lines.append(f"{facts['support']['vectors']} support vectors")
-    return lines + [f"{name} ({performance['source']}): {value:.4g}" for name, value, *_ in performance["figures"]]
+        lines.append(f"{facts['support']['vectors']} support vectors of {facts['support']['rows']} rows")
+    if facts["log_evidence"] is not None:
+        parts = 1 + max((start["machine"] for start in facts["starts"]), default=0)
+        summed = f", summed over {parts} classes or outputs" if parts > 1 else ""
+        lines.append(f"log evidence {facts['log_evidence']:.3f}{summed}")
+    return [*lines, *facts.get("remarks", ())]
 
 
-def show_learnt(facts: dict[str, Any], say: Reporter, shown: int = SHOWN) -> None:
+def show_learnt(facts: dict[str, Any], say: Reporter, limit: int = SHOWN) -> None:
     """Show hyperparameters; with one length scale per feature, relevances, largest first, in place of the scales."""
     rows, relevance = facts["hyperparameters"], facts["relevance"]
     if relevance:
         rows = [row for row in rows if "[" not in row["name"]]
-    _show_first(["hyperparameter", "value"], [(row["name"], row["value"]) for row in rows], shown, say)
+    labels = list(rows[0]["values"]) if rows and "values" in rows[0] else []
+    values = [(row["name"], list(row["values"].values()) if labels else [row["value"]]) for row in rows]
+    _show_first(["hyperparameter", *(f"of {label}" for label in labels)] if labels else PLAIN, values, limit, say)
     if relevance:
         ordered = sorted(relevance.items(), key=lambda pair: -pair[1])
-        _show_first(["feature", "relevance"], ordered, shown, say)
+        _show_first(["feature", "relevance"], [(name, [value]) for name, value in ordered], limit, say)
 
 
-def _show_first(head: list[str], pairs: Sequence[tuple[str, float]], shown: int, say: Reporter) -> None:
-    say.table(head, [[name, f"{value:.4g}"] for name, value in pairs[:shown]])
-    if len(pairs) > shown:
-        say.lines([f"and {len(pairs) - shown} more; 'bayesvm inspect' shows them all"])
+def _show_first(head: Sequence[str], rows: Sequence[tuple[str, list[float]]], limit: int, say: Reporter) -> None:
+    say.table(head, [[name, *(f"{value:.4g}" for value in values)] for name, values in rows[:limit]])
+    if len(rows) > limit:
+        say.lines([f"and {len(rows) - limit} more; 'bayesvm inspect' shows them all"])
 
 
 __all__ = [

@@ -6,6 +6,8 @@ import os
 import sys
 from typing import Any
 
+import numpy as np
+
 from bayesvm.cli.console import Reporter
 from bayesvm.cli.errors import data_refused
 from bayesvm.cli.fitting import show_learnt
@@ -16,6 +18,7 @@ from bayesvm.cli.target import column_meaning, known_labels, target_numbers
 from bayesvm.persistence import read_info
 from bayesvm.report import measure, render
 from bayesvm.report.facts import as_plain
+from bayesvm.report.verdict import shown
 from bayesvm.tables import DataError
 from bayesvm.tables.frame import Place
 
@@ -47,11 +50,12 @@ def inspect(path: str, say: Reporter) -> None:
         say.lines(data["preparation"])
         if facts["log_evidence"] is not None:
             say.lines([f"log evidence {facts['log_evidence']:.3f}; converged: {'yes' if facts['converged'] else 'no'}"])
-        show_learnt(facts, say, shown=sys.maxsize)
+        show_learnt(facts, say, limit=sys.maxsize)
     else:
         model = load_model(path)
         say.lines([repr(model).replace("\n", " ")])
-    say.result({"path": path, **info})
+    kept = len(info.get("cases", {}).get("rows", ()))
+    say.result({"path": path, **{key: value for key, value in info.items() if key != "cases"}, "cases": kept})
 
 
 def report(
@@ -77,10 +81,13 @@ def report(
         write_output(out, page.encode())
     figures = plain["figures"] if plain else facts["performance"]["figures"]
     say.heading(f"report: {out}")
-    say.lines(
-        [f"{name}: {value:.4g} ({low:.4g} to {high:.4g})" for name, value, low, high, _ in figures if low is not None]
-    )
+    say.lines([_with_interval(*figure[:4]) for figure in figures])
     say.result({"report": out, "figures": {name: value for name, value, *_ in figures}})
+
+
+def _with_interval(name: str, value: Any, low: Any, high: Any) -> str:
+    interval = "" if low is None or high is None else f" ({shown(name, low)} to {shown(name, high)})"
+    return f"{name}: {shown(name, value)}{interval}"
 
 
 def _on_test(path: str, facts: dict[str, Any], test: str, reading: ReadOptions, columns: ColumnOptions) -> Any:
@@ -95,7 +102,14 @@ def _on_test(path: str, facts: dict[str, Any], test: str, reading: ReadOptions, 
         y, rows = target_numbers(meaning, place)
     features = frame.iloc[rows].drop(columns=[name])
     with data_refused():
-        return measure(model, features, y, f"test data {os.path.basename(test)}")
+        return measure(model, features, y, f"test data {os.path.basename(test)}", _training_targets(facts["data"]))
+
+
+def _training_targets(data: dict[str, Any]) -> Any:
+    """Return what guessing knows: labels as often as they were trained on, or the mean of the targets."""
+    if "classes" in data:
+        return np.repeat([label for label, _ in data["classes"]], [count for _, count in data["classes"]])
+    return [data["mean"]] if "mean" in data else None
 
 
 __all__ = ["facts_of", "inspect", "report"]

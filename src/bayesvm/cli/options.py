@@ -21,6 +21,9 @@ Kernel = Annotated[
 Fast = Annotated[bool, typer.Option("--fast", help="Fit one kernel with one length scale, without a choice.")]
 Ard = Annotated[bool, typer.Option("--ard", help="One length scale per feature.")]
 Starts = Annotated[int | None, typer.Option("--starts", min=1, help="Starts of the search.")]
+Standardize = Annotated[
+    bool, typer.Option("--standardize/--no-standardize", help="Whether each feature is scaled by itself.")
+]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Starts at the same time; -1: one per processor.")]
 Weights = Annotated[str | None, typer.Option("--weights", help="Column with weights of the rows.")]
 TaskName = Annotated[str | None, typer.Option("--task", help="classification or regression; guessed if not given.")]
@@ -65,6 +68,7 @@ __all__ = [
     "Quiet",
     "Seed",
     "Sheet",
+    "Standardize",
     "Starts",
     "Target",
     "TaskName",

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.hyper import SearchProgress
-from bayesvm.hyper.progress import ProgressBar
+from bayesvm.hyper.progress import EVALUATIONS, ProgressBar
 from bayesvm.kernels import Rescaled
 from bayesvm.models.base import FittedModel
 from bayesvm.models.scaling import Standardizer, TargetScale
@@ -36,12 +36,13 @@ def adopt(estimator: Any, fitted: Any) -> None:
 
 
 @contextlib.contextmanager
-def progress(estimator: Any) -> Iterator[Callable[[SearchProgress], None] | None]:
+def progress(estimator: Any, n_outputs: int = 1) -> Iterator[Callable[[SearchProgress], None] | None]:
     """Show a progress bar, if the estimator is verbose."""
     if not estimator.verbose:
         yield None
         return
-    with ProgressBar(type(estimator).__name__) as bar:
+    expected = EVALUATIONS * int(getattr(estimator, "n_starts", 1)) * n_outputs
+    with ProgressBar(type(estimator).__name__, expected) as bar:
         yield bar
 
 

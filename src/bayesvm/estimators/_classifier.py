@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
 from bayesvm.estimators._numbers import in_proportion, in_range, new_inputs, read_training_data, read_weights
+from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Likelihood
@@ -122,7 +123,7 @@ def training_data(labelled: LabelledData, standardizer: Standardizer, names: lis
     )
 
 
-class BayesianClassifier(ClassifierMixin, BaseEstimator, ABC):
+class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
     """Base of the self-tuning classifiers: a subclass has a constructor and says what it is made of (``_spec``)."""
 
     #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.
@@ -163,7 +164,7 @@ class BayesianClassifier(ClassifierMixin, BaseEstimator, ABC):
             Standardizer.of(used, labelled.weights) if self.standardize else Standardizer.identity(used.shape[1])
         )
         data = training_data(labelled, standardizer, list(getattr(fitted, "feature_names_in_", [])) or None)
-        with attributes.progress(self) as callback:
+        with attributes.progress(self, data.n_outputs) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or data.n_outputs == 1:
                 models: tuple[Any, ...] = (fit_model(spec, data),)

@@ -19,6 +19,7 @@ from bayesvm.estimators._arguments import check_arguments, one_of
 from bayesvm.estimators._attributes import adopt, twin
 from bayesvm.estimators._classifier import read_labels
 from bayesvm.estimators._numbers import new_inputs
+from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.kernels import Gaussian, Kernel, as_kernel
 from bayesvm.kernels.inputs import Inputs
@@ -114,7 +115,7 @@ def dual_values(estimator: Any, X: Any) -> Matrix:
     return estimator._model.values(new_inputs(estimator, X, None, accept_sparse="csr"))
 
 
-class MarginClassifier(ClassifierMixin, BaseEstimator, ABC):
+class MarginClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
     """Base of the margin classifiers; see :class:`~bayesvm.ExtendedSVC` for arguments, attributes and notes."""
 
     #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.

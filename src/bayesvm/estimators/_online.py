@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesvm.estimators._arguments import real, whole
 from bayesvm.estimators._attributes import columns, only
 from bayesvm.estimators._numbers import new_inputs
+from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.inference.online import OnlineUpdate
 from bayesvm.kernels import Kernel, Rescaled
 from bayesvm.kernels.inputs import Inputs
@@ -23,7 +24,7 @@ from bayesvm.typing import Matrix, Vector
 RULES = {"budget": whole(1, None), "novelty": real(least=0.0, most=1.0), "n_tune": whole(2)}
 
 
-class OnlineGP(BaseEstimator, ABC):
+class OnlineGP(SummaryMixin, BaseEstimator, ABC):
     """Base of the online processes: a Gaussian process fitted to some rows gives the model, then rows are added."""
 
     @abstractmethod

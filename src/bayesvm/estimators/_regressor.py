@@ -23,6 +23,7 @@ from bayesvm.estimators._numbers import (
     read_weights,
     scaled_targets,
 )
+from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Regression
@@ -30,7 +31,7 @@ from bayesvm.models.base import ModelSpec, TrainingData, typical_distance
 from bayesvm.models.calibration import ScaleCalibration
 from bayesvm.models.fit import fit_model, fit_outputs
 from bayesvm.models.scaling import Standardizer, TargetScale
-from bayesvm.models.target_distribution import TargetDistribution, sampled, target_distributions
+from bayesvm.models.target_distribution import TargetDistribution, left_out_distributions, sampled, target_distributions
 from bayesvm.typing import Matrix, Vector
 
 
@@ -62,7 +63,28 @@ def training_data(
     return TrainingData(inputs, y, weights, distance, names, spread=spread, standardizer=standardizer)
 
 
-class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
+@dataclasses.dataclass(frozen=True)
+class LeaveOneOut:
+    """Predictions of the training targets, each made without itself, in the user's units.
+
+    Attributes
+    ----------
+    mean, std : arrays, shape (n,) or (n, n_outputs)
+        Of a new target, as in ``predict(X, return_std=True)``; n counts the rows with a positive weight.
+    lower, upper : arrays of the same shape
+        Ends of the intervals.
+    log_density : array of the same shape
+        Logarithm of the predictive density at the target.
+    """
+
+    mean: Any
+    std: Any
+    lower: Any
+    upper: Any
+    log_density: Any
+
+
+class BayesianRegressor(RegressorMixin, SummaryMixin, BaseEstimator, ABC):
     """Base of the self-tuning regressors: a subclass has a constructor and says what it is made of (``_spec``)."""
 
     #: Rules of arguments that only this estimator has; see :mod:`bayesvm.estimators._arguments`.
@@ -107,7 +129,7 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
         names = list(getattr(fitted, "feature_names_in_", [])) or None
         data = training_data(X[rows], inner, w, names, standardize=self.standardize)
         data = dataclasses.replace(data, scale=targets.scale)
-        with attributes.progress(self) as callback:
+        with attributes.progress(self, data.n_outputs) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or data.n_outputs == 1:
                 models: tuple[Any, ...] = (fit_model(spec, data),)
@@ -262,6 +284,45 @@ class BayesianRegressor(RegressorMixin, BaseEstimator, ABC):
             raise ValueError(f"y: expected finite targets of shape {shape}, found shape {Y.shape} or non-finite ones")
         return inner_targets(Y, self._targets), found
 
+    def leave_one_out(self, confidence: float = 0.95) -> LeaveOneOut:
+        """Return predictions of the training targets, each made without itself; the hyperparameters are kept.
+
+        They are those of the posterior without the row's own term (:mod:`bayesvm.inference.leave_one_out`), exact for
+        Gaussian noise: an honest judgement of the fit at no cost, where :meth:`predict` on the training rows flatters.
+
+        Parameters
+        ----------
+        confidence : float
+            Probability of the intervals.
+
+        Returns
+        -------
+        predictions : LeaveOneOut
+
+        Raises
+        ------
+        TypeError
+            If the models of this estimator keep no such predictions.
+        """
+        check_is_fitted(self)
+        if not all(getattr(model, "marginals", ()) for model in self.models_):
+            raise TypeError(f"{type(self).__name__} keeps no leave-one-out predictions; use cross-validation")
+        found, start = [], 0
+        for model in self.models_:
+            found += left_out_distributions(model, self.calibration_[start : start + model.n_outputs])
+            start += model.n_outputs
+        ends = [d.interval(confidence) for d in found]
+        outer, scale = self._targets.outer, self._targets.scale
+        Y = [y for model in self.models_ for y in model.objective.outputs]
+        densities = np.column_stack([d.log_density(y) for d, y in zip(found, Y, strict=True)])
+        return LeaveOneOut(
+            self._shaped(outer(np.column_stack([d.mean for d in found]))),
+            self._shaped(scale * np.sqrt(np.column_stack([d.variance for d in found]))),
+            self._shaped(outer(np.column_stack([low for low, _ in ends]))),
+            self._shaped(outer(np.column_stack([high for _, high in ends]))),
+            self._shaped(densities - np.log(scale)),
+        )
+
     def log_density(self, X: Any, y: Any) -> Any:
         """Return the logarithms of the predictive density at given targets, in the user's units.
 
@@ -414,4 +475,4 @@ def write_training_scores(fitted: Any, X: Any, Y: Matrix, weights: Vector) -> No
         fitted.loo_log_likelihood_ = fitted._log_jacobian + own
 
 
-__all__ = ["BayesianRegressor", "checked_weights", "target_columns", "write_regression"]
+__all__ = ["BayesianRegressor", "LeaveOneOut", "checked_weights", "target_columns", "write_regression"]

@@ -14,6 +14,7 @@ from bayesvm.estimators._arguments import check_arguments, generator, is_whole, 
 from bayesvm.estimators._attributes import adopt, mean_and_std, twin
 from bayesvm.estimators._numbers import new_inputs, read_training_data, scaled_targets
 from bayesvm.estimators._probabilistic import ProbabilisticClassifier
+from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.inference.mlp import NetworkTrainer, best_network
 from bayesvm.likelihoods import GaussianNoise, Likelihood, Logistic
@@ -25,7 +26,7 @@ from bayesvm.typing import Matrix, Vector
 RULES = {"max_cycles": whole(1)}
 
 
-class _BayesianMLP(BaseEstimator):
+class _BayesianMLP(SummaryMixin, BaseEstimator):
     """Base of the networks: arguments, training, attributes."""
 
     def _sizes(self) -> tuple[int, ...]:

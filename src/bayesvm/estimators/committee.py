@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesvm.estimators._attributes import twin
 from bayesvm.estimators._classifier import BayesianClassifier
 from bayesvm.estimators._regressor import BayesianRegressor
+from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.models import GaussianProcessModel
 from bayesvm.models.average import AveragedModel
 from bayesvm.typing import Matrix, Vector
@@ -24,7 +25,7 @@ def _member_has(name: str) -> Callable[[Any], bool]:
     return lambda self: hasattr(self.estimator, name)
 
 
-class Committee(MetaEstimatorMixin, BaseEstimator):
+class Committee(MetaEstimatorMixin, SummaryMixin, BaseEstimator):
     r"""Average over the distinct optima of the evidence that the starts found (Chu2003 section 3.4).
 
     The predictive distribution is the mixture :math:`\sum_k w_k P(y|x, \theta_k)` with weights :math:`w_k \propto

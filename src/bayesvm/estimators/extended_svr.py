@@ -11,12 +11,13 @@ from bayesvm.estimators._arguments import Rule, check_arguments, one_of, real
 from bayesvm.estimators._attributes import adopt, twin
 from bayesvm.estimators._margin_classifier import dual_values, fit_duals, warn_about_gap
 from bayesvm.estimators._numbers import check_sizes_of_targets, read_training_data, read_weights
+from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.likelihoods.dual import Dual
 from bayesvm.models.support_vectors import DualProblem
 from bayesvm.typing import Vector
 
 
-class ExtendedSVR(RegressorMixin, BaseEstimator):
+class ExtendedSVR(RegressorMixin, SummaryMixin, BaseEstimator):
     r"""Support vector regression with given hyperparameters and the five losses of Thesis B.2.
 
     Minimises :math:`\tfrac12 \|w\|^2 + \sum_i C_i\, \ell(y_i - f(x_i))` by its dual, Thesis (B.30).

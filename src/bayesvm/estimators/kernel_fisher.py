@@ -14,6 +14,7 @@ from bayesvm.estimators._attributes import adopt, twin
 from bayesvm.estimators._classifier import read_labels
 from bayesvm.estimators._numbers import new_inputs
 from bayesvm.estimators._probabilistic import ProbabilisticClassifier
+from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.inference.ls_svm import fisher_directions
 from bayesvm.kernels import Gaussian, Kernel, Rescaled, as_kernel
 from bayesvm.kernels.inputs import Inputs
@@ -24,7 +25,7 @@ from bayesvm.typing import Matrix, Vector
 
 
 class KernelFisherDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, ProbabilisticClassifier, TransformerMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, ProbabilisticClassifier, TransformerMixin, SummaryMixin, BaseEstimator
 ):
     r"""Regularised kernel Fisher discriminant, transformer and classifier (VanGestel2002 section 2.4).
 

@@ -17,25 +17,40 @@ def terminal_bar(title: str, **options: Any) -> Any:
     return tqdm(desc=title, disable=None, leave=False, **options)
 
 
+#: Evaluations that a start takes as a rule, by which the length of a search is guessed.
+EVALUATIONS = 25
+#: By how much the guess grows when it turns out too small.
+GROWTH = 1.25
+
+
 class ProgressBar(AbstractContextManager["ProgressBar"]):
-    """Counts evaluations and shows the best value; use it in a ``with`` statement, and call it with each progress.
+    """Counts evaluations against an expected number; use it in a ``with`` statement, and call it with each progress.
+
+    How many evaluations a search takes is not known before: the total, and with it the time left, is a guess that
+    grows when it is reached. Evidences are not shown, since those on the way are of surrogates and of some of the rows,
+    and cannot be compared with one another nor with the final one.
 
     Parameters
     ----------
     title : str
         What is being fitted.
+    expected : int
+        Evaluations that are expected, from the number of starts and outputs.
     """
 
-    def __init__(self, title: str) -> None:
-        self._bar = terminal_bar(title, unit=" evaluations")
+    def __init__(self, title: str, expected: int = EVALUATIONS) -> None:
+        self._bar = terminal_bar(title, total=max(1, expected), unit=" evaluations")
 
     def __exit__(self, *error: object) -> None:
+        self._bar.total = self._bar.n
         self._bar.close()
 
     def __call__(self, progress: SearchProgress) -> None:
         """Count one evaluation."""
-        self._bar.set_postfix_str(f"start {progress.start + 1}, log evidence {progress.best:.4f}", refresh=False)
+        if self._bar.n + 1 >= self._bar.total:
+            self._bar.total = int(GROWTH * self._bar.total) + 1
+        self._bar.set_postfix_str(f"start {progress.start + 1}", refresh=False)
         self._bar.update()
 
 
-__all__ = ["ProgressBar", "terminal_bar"]
+__all__ = ["EVALUATIONS", "ProgressBar", "terminal_bar"]

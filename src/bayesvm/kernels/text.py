@@ -1,4 +1,8 @@
-"""Kernels as text: ``repr`` is exact and evaluates to an equal kernel, ``print`` has few digits and names features."""
+"""Kernels as text: ``repr`` is exact and evaluates to an equal kernel, ``print`` has few digits and names features.
+
+Of a :class:`~bayesvm.kernels.Rescaled` kernel ``print`` shows the inner kernel, as ``standardized(...)``: shifts and
+scales are those of the data, and nothing that was learnt.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.combine import OnColumns, Pair, Product, Sum
 from bayesvm.kernels.constant import Constant
 from bayesvm.kernels.leaf import Leaf
+from bayesvm.kernels.rescaled import Rescaled
 from bayesvm.kernels.sklearn_adapter import SklearnKernel
 
 #: Entries of a vector that are printed; of a longer one the first, and how many there are.
@@ -54,6 +59,13 @@ def _(kernel: OnColumns, exact: bool) -> str:
     columns: Sequence[object] = [repr(c) for c in kernel.columns] if exact else kernel.features or kernel.columns
     listed = ", ".join(map(str, columns))
     return f"{_bracketed(kernel.kernel, exact, Pair)}.on({f'[{listed}]' if exact and len(columns) > 1 else listed})"
+
+
+@written.register
+def _(kernel: Rescaled, exact: bool) -> str:
+    if not exact:
+        return f"standardized({written(kernel.kernel, exact)})"
+    return _call(kernel, lambda name: repr(getattr(kernel, name)))
 
 
 @written.register

@@ -120,9 +120,13 @@ class Predictor:
 
     def loo_log_odds(self) -> Matrix:
         """Return the same for the training rows, each predicted without itself."""
+        return self._calibrated(*self.loo_latent())
+
+    def loo_latent(self) -> tuple[Matrix, Matrix]:
+        """Return means and variances of the latent functions at the training rows, each without itself."""
         mean = np.column_stack([q.cavity_mean for q in self.marginals])
         var = np.column_stack([q.cavity_var for q in self.marginals])
-        return self._calibrated(mean, var)
+        return mean, var
 
     def _calibrated(self, mean: Matrix, var: Matrix) -> Matrix:
         likelihood = self.likelihood.plain

@@ -9,6 +9,7 @@ common case: its distribution is symmetric about its mean (:mod:`bayesvm.likelih
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -145,10 +146,21 @@ def target_distributions(model: Any, X: Inputs, corrections: tuple[ScaleCalibrat
     corrections : tuple of ScaleCalibration
         Of a model that is not averaged, one per output; the members of an average have their own.
     """
+    return _distributions(model, corrections, lambda member: member.latent(X))
+
+
+def left_out_distributions(model: Any, corrections: tuple[ScaleCalibration, ...]) -> list[TargetDistribution]:
+    """Return the predictive distributions of the training targets, each without itself, for models that keep them."""
+    return _distributions(model, corrections, lambda member: member.loo_latent())
+
+
+def _distributions(
+    model: Any, corrections: tuple[ScaleCalibration, ...], latent_of: Callable[[Any], tuple[Matrix, Matrix]]
+) -> list[TargetDistribution]:
     averaged = isinstance(model, AveragedModel)
     members = model.members if averaged else (model,)
     weights = model.weights if averaged else np.ones(1)
-    latent = [member.latent(X) for member in members]
+    latent = [latent_of(member) for member in members]
     noise = tuple(member.likelihood.plain for member in members)
     return [
         TargetDistribution(
@@ -170,4 +182,4 @@ def sampled(model: Any, X: Inputs, n_draws: int, rng: np.random.Generator, *, no
     return np.asarray(draws + model.likelihood.plain.distribution().rvs(draws.shape, rng) if noise else draws)
 
 
-__all__ = ["TargetDistribution", "sampled", "target_distributions"]
+__all__ = ["TargetDistribution", "left_out_distributions", "sampled", "target_distributions"]

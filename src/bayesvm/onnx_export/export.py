@@ -16,9 +16,9 @@ from bayesvm.models.ls_svm import LeastSquaresModel
 from bayesvm.models.support_vectors import SupportVectorModel
 from bayesvm.onnx_export.graph import Graph, labels
 from bayesvm.onnx_export.latent import latent, ls_moments
+from bayesvm.onnx_export.pipeline import pipeline_model
 from bayesvm.onnx_export.probability import average
 from bayesvm.onnx_export.svm import discriminant, kernel_expansion
-from bayesvm.onnx_export.table import pipeline_model
 
 
 def to_onnx(estimator: Any) -> Any:
@@ -28,14 +28,15 @@ def to_onnx(estimator: Any) -> Any:
     ----------
     estimator : fitted estimator
         A self-tuning classifier or regressor, least-squares and relevance vector machines and committees included, with
-        kernels out of ``bayesvm.onnx_export.kernels.WRITERS``; or a pipeline of a
-        :class:`~bayesvm.tables.TableEncoder` and such an estimator, which is what the command line saves.
+        kernels out of ``bayesvm.onnx_export.kernels.WRITERS``; or a pipeline that ends in one, after a
+        :class:`~bayesvm.tables.TableEncoder` (that is what the command line saves), transformers of scikit-learn that
+        :mod:`bayesvm.onnx_export.steps` knows, or both.
 
     Returns
     -------
     model : onnx.ModelProto
-        Input ``X`` (n, d) of doubles, in the user's units; of a pipeline one input (n, 1) per column of the table,
-        see :mod:`bayesvm.onnx_export.table`. Outputs of a classifier: ``label`` (n,), ``probabilities``
+        Input ``X`` (n, d) of doubles, in the user's units; with a table encoder one input (n, 1) per column of the
+        table, see :mod:`bayesvm.onnx_export.table`. Outputs of a classifier: ``label`` (n,), ``probabilities``
         (n, n_classes); of a regressor: ``mean`` and ``variance`` (n, n_outputs) of a new observation; of both:
         ``latent_mean`` and ``latent_variance``. Estimators with given hyperparameters have no variances: ``mean``, or
         ``label`` and ``decision``.

@@ -9,11 +9,9 @@ Columns arrive as a reader of tables would hand them over, one input (n, 1) each
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from bayesvm.onnx_export.graph import IR_VERSION, OPSET, Graph
 from bayesvm.tables import TableEncoder
@@ -23,28 +21,12 @@ from bayesvm.tables.columns.date import MONDAY
 
 #: Version of ONNX's operators for machine learning that is asked for.
 ML_OPSET = 2
-_ENCODED = "encoded columns"
+#: Name of what the encoder gives.
+ENCODED = "encoded columns"
 _EPOCH = np.datetime64("1970-01-01T00:00:00", "us")
 
 
-def pipeline_model(pipeline: Pipeline, export: Callable[[Any], Any]) -> Any:
-    """Return a pipeline of a table encoder and an estimator as one model; ``export`` makes a model of the estimator."""
-    steps = [step for _, step in pipeline.steps]
-    if len(steps) != 2 or not isinstance(steps[0], TableEncoder):
-        names = ", ".join(type(step).__name__ for step in steps)
-        raise TypeError(f"to_onnx: expected a pipeline of a TableEncoder and a machine, found {names}")
-    from onnx import compose
-
-    model = compose.add_prefix(export(steps[1]), "machine/", rename_inputs=False, rename_outputs=False)
-    outputs = {output.name for output in model.graph.output}
-    taken = [plan.name for plan in steps[0].plans_ if plan.outputs and plan.name in outputs]
-    if taken:
-        raise TypeError(f"to_onnx: the column {taken[0]!r} has the name of an output; give it another name")
-    table = compose.add_prefix(_table_model(steps[0]), "table/", rename_inputs=False, rename_outputs=False)
-    return compose.merge_models(table, model, io_map=[(_ENCODED, "X")])
-
-
-def _table_model(encoder: TableEncoder) -> Any:
+def table_model(encoder: TableEncoder) -> Any:
     """Return the model of the encoder: from columns to the matrix."""
     import onnx
 
@@ -56,9 +38,9 @@ def _table_model(encoder: TableEncoder) -> Any:
             kind = kinds.STRING if isinstance(plan.column, CategoryColumn) else kinds.DOUBLE
             inputs.append(helper.make_tensor_value_info(plan.name, kind, ["n", 1]))
             columns += _encoded(g, plan.column, plan.name)
-    nodes = [*g.nodes, helper.make_node("Concat", columns, [_ENCODED], axis=1)]
+    nodes = [*g.nodes, helper.make_node("Concat", columns, [ENCODED], axis=1)]
     width = encoder.get_feature_names_out().size
-    output = helper.make_tensor_value_info(_ENCODED, kinds.DOUBLE, ["n", width])
+    output = helper.make_tensor_value_info(ENCODED, kinds.DOUBLE, ["n", width])
     graph = helper.make_graph(nodes, "table", inputs, [output], g.constants)
     imports = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
     model = helper.make_model(graph, opset_imports=imports, producer_name="bayesvm")
@@ -118,4 +100,4 @@ def _double() -> int:
     return int(onnx.TensorProto.DOUBLE)
 
 
-__all__ = ["pipeline_model"]
+__all__ = ["ENCODED", "ML_OPSET", "table_model"]

@@ -2,7 +2,8 @@
 
 Every entry of :data:`FOREIGN` is a pair of functions: *parts* returns the data of an object, *build* makes the object
 from data that may come from anywhere, and raises ``ValueError``, ``TypeError`` or ``KeyError`` if it does not fit.
-scikit-learn objects are rebuilt by their constructors, so nothing depends on scikit-learn's private attributes.
+Kernels and pipelines of scikit-learn are rebuilt by their constructors, so nothing depends on its private attributes;
+its transformers are in :mod:`bayesvm.persistence.transformers`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.gaussian_process import kernels as sklearn_kernels
 from sklearn.pipeline import Pipeline
+
+from bayesvm.persistence.transformers import TRANSFORMERS, transformer_builder, transformer_parts
 
 #: scikit-learn's Gaussian process kernels, all rebuilt from ``get_params``.
 SKLEARN_KERNELS = (
@@ -95,6 +98,7 @@ FOREIGN: Mapping[str, Foreign] = {
     **{f"scipy.{name}": _sparse(getattr(sp, name)) for name in SPARSE},
     **{f"sklearn.kernel.{name}": _kernel(getattr(sklearn_kernels, name)) for name in SKLEARN_KERNELS},
     "sklearn.Pipeline": _pipeline(),
+    **{f"sklearn.{cls.__name__}": Foreign(cls, transformer_parts, transformer_builder(cls)) for cls in TRANSFORMERS},
     "numpy.Generator": Foreign(
         np.random.Generator,
         lambda rng: _state(rng.bit_generator),

@@ -27,7 +27,8 @@ def save(
     Parameters
     ----------
     estimator : estimator of this library, or scikit-learn Pipeline of such
-        What to save.
+        What to save. A pipeline may begin with the common transformers of scikit-learn
+        (:data:`bayesvm.persistence.transformers.TRANSFORMERS`).
     path : path or binary file
         Where. A file at a path is replaced in one step: if the program is stopped on the way, the old file is still
         there.

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 COLOURS = ("#0072B2", "#E69F00", "#000000", "#56B4E9", "#009E73", "#CC79A7", "#D55E00")
 DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+#: Colours of points on a surface, one per class.
+FACES = ("#FFFFFF", "#E69F00", "#CC79A7", "#56B4E9", "#009E73", "#D55E00", "#000000")
 #: Colour map of increasing lightness, made for all kinds of colour vision.
 SURFACE = "cividis"
 
@@ -40,6 +42,11 @@ class Display:
         return self
 
 
+def legend_below(ax: Any, columns: int = 3) -> None:
+    """Put the legend under the axes, where it covers no data."""
+    ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns, frameon=False)
+
+
 def final_estimator(estimator: Any) -> Any:
     """Return the last step of a pipeline, or the estimator itself; it must be fitted."""
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
@@ -60,4 +67,16 @@ def feature_names(estimator: Any, n: int) -> list[str]:
     return [f"feature {i}" for i in range(n)] if names is None else [str(name) for name in names]
 
 
-__all__ = ["COLOURS", "DASHES", "MARKERS", "SURFACE", "Display", "feature_names", "final_estimator", "need", "new_axes"]
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "FACES",
+    "MARKERS",
+    "SURFACE",
+    "Display",
+    "feature_names",
+    "final_estimator",
+    "legend_below",
+    "need",
+    "new_axes",
+]

@@ -8,13 +8,14 @@ from typing import Any, Self
 import numpy as np
 
 from bayesvm.plots._display import (
-    COLOURS,
     DASHES,
+    FACES,
     MARKERS,
     SURFACE,
     Display,
     feature_names,
     final_estimator,
+    legend_below,
     need,
     new_axes,
 )
@@ -39,6 +40,8 @@ class DecisionSurfaceDisplay(Display):
         Which of them are support vectors.
     classes, names : sequences of str
         Names of classes and features.
+    others : int
+        Features that are not drawn, and kept at their median.
     """
 
     first: Vector
@@ -50,6 +53,7 @@ class DecisionSurfaceDisplay(Display):
     support: Indices
     classes: tuple[str, ...]
     names: tuple[str, str]
+    others: int = 0
 
     @classmethod
     def from_estimator(
@@ -95,6 +99,7 @@ class DecisionSurfaceDisplay(Display):
             np.asarray(getattr(inner, "support_", np.empty(0, dtype=int))),
             tuple(str(name) for name in inner.classes_),
             (names[a], names[b]),
+            points.shape[1] - 2,
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -102,16 +107,20 @@ class DecisionSurfaceDisplay(Display):
         ax = new_axes(ax)
         if len(self.classes) == 2:
             surface, title = self.proba[:, :, 1], f"Probability of {self.classes[1]}"
-            levels = np.linspace(0.0, 1.0, 11)
+            lowest = 0
         else:
             surface, title = self.proba.max(axis=2), "Probability of the most probable class"
-            levels = np.linspace(1.0 / len(self.classes), 1.0, 11)
-        filled = ax.contourf(self.first, self.second, surface, levels=levels, cmap=SURFACE, alpha=0.9)
-        ax.figure.colorbar(filled, ax=ax)
+            lowest = 10 // len(self.classes)
+        tenths = np.arange(lowest, 11) / 10.0
+        filled = ax.contourf(self.first, self.second, surface, levels=tenths, cmap=SURFACE, alpha=0.9)
+        ax.figure.colorbar(filled, ax=ax, ticks=tenths)
+        if self.others:
+            kept = f"{self.others} other features" if self.others > 1 else "the other feature"
+            title += f"\n(a slice: {kept} at the median)"
         self._lines(ax)
         for k, name in enumerate(self.classes):
             own = self.X[self.y == k]
-            face = "white" if k % 2 == 0 else COLOURS[1]
+            face = FACES[k % len(FACES)]
             ax.scatter(
                 *own.T, s=20, marker=MARKERS[k % len(MARKERS)], c=face, edgecolors="black", linewidths=0.6, label=name
             )
@@ -119,7 +128,7 @@ class DecisionSurfaceDisplay(Display):
             chosen = self.X[self.support]
             ax.scatter(*chosen.T, s=62, facecolors="none", edgecolors="black", linewidths=0.8, label="support vectors")
         ax.set(xlabel=self.names[0], ylabel=self.names[1], title=title)
-        ax.legend(fontsize=8, loc="best")
+        legend_below(ax)
         return self._drawn(ax)
 
     def _lines(self, ax: Any) -> None:
@@ -134,9 +143,10 @@ class DecisionSurfaceDisplay(Display):
             )
             ax.clabel(lines, fmt="%.1f", fontsize=8)
             if self.latent is not None:
-                ax.contour(
-                    self.first, self.second, self.latent, levels=[-1, 1], colors="white", linewidths=1, linestyles="--"
-                )
+                style = {"colors": "white", "linewidths": 1, "linestyles": "--"}
+                ax.contour(self.first, self.second, self.latent, levels=[-1, 1], **style)
+                # white lines are seen on the surface, not on paper: the legend has them in grey
+                ax.plot([], [], color="0.5", linewidth=1, linestyle="--", label="margins")
             return
         winner = self.proba.argmax(axis=2)
         for k in range(len(self.classes)):

@@ -11,7 +11,17 @@ from sklearn.base import is_classifier
 
 from bayesvm.estimators.committee import Committee
 from bayesvm.hyper import Maximizer
-from bayesvm.plots._display import COLOURS, DASHES, MARKERS, SURFACE, Display, final_estimator, need, new_axes
+from bayesvm.plots._display import (
+    COLOURS,
+    DASHES,
+    MARKERS,
+    SURFACE,
+    Display,
+    final_estimator,
+    legend_below,
+    need,
+    new_axes,
+)
 from bayesvm.typing import Matrix, Vector
 
 #: Evidence this far below the best is not drawn: in nats, and as a multiple of the spread of the ends.
@@ -78,7 +88,7 @@ class EvidenceTraceDisplay(Display):
         drop = max(WINDOW, SPREAD * float(np.std(finite)))
         ax.set_ylim(max(min(finite) - 1.0, best - drop), best + 0.1 * drop)
         ax.set(xlabel="evaluations of the evidence", ylabel="log evidence [nats]", title="Where the starts ended")
-        ax.legend(fontsize=8, loc="lower right")
+        legend_below(ax, 2)
         return self._drawn(ax)
 
 

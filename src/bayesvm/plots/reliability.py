@@ -12,6 +12,45 @@ from bayesvm.plots._display import COLOURS, Display, final_estimator, need, new_
 from bayesvm.typing import Indices, Vector
 
 
+@dataclasses.dataclass(frozen=True)
+class ReliabilityBins:
+    """Bins of predicted probabilities that are not empty.
+
+    Attributes
+    ----------
+    predicted, observed : arrays, shape (k,)
+        Mean probability and frequency.
+    counts : array of int, shape (k,)
+        Predictions in it.
+    lower, upper : arrays, shape (k,)
+        Interval of the frequency (Jeffreys, 95 %).
+    """
+
+    predicted: Vector
+    observed: Vector
+    counts: Indices
+    lower: Vector
+    upper: Vector
+
+
+def reliability_bins(outcome: Any, probability: Any, n_bins: int) -> ReliabilityBins:
+    """Return observed frequencies in equal bins of the predicted probability."""
+    outcome, probability = np.asarray(outcome, dtype=float), np.asarray(probability, dtype=float)
+    if outcome.shape != probability.shape or outcome.ndim != 1 or outcome.size == 0:
+        raise ValueError(
+            f"from_predictions: expected outcomes and probabilities of one length, found shapes {outcome.shape} "
+            f"and {probability.shape}"
+        )
+    bins = np.minimum((probability * n_bins).astype(int), n_bins - 1)
+    counts = np.bincount(bins, minlength=n_bins)
+    used = counts > 0
+    hits = np.bincount(bins, weights=outcome, minlength=n_bins)[used]
+    sums = np.bincount(bins, weights=probability, minlength=n_bins)[used]
+    n = counts[used]
+    lower, upper = (np.asarray(beta.ppf(q, hits + 0.5, n - hits + 0.5)) for q in (0.025, 0.975))
+    return ReliabilityBins(sums / n, hits / n, n, lower, upper)
+
+
 @dataclasses.dataclass
 class ReliabilityDisplay(Display):
     """Observed frequency against predicted probability, with intervals, above the number of predictions.
@@ -70,20 +109,8 @@ class ReliabilityDisplay(Display):
         cls, outcome: Any, probability: Any, *, n_bins: int = 10, label: str = "the class", ax: Any = None
     ) -> Self:
         """Draw the calibration of given probabilities of an outcome that is true or false."""
-        outcome, probability = np.asarray(outcome, dtype=float), np.asarray(probability, dtype=float)
-        if outcome.shape != probability.shape or outcome.ndim != 1 or outcome.size == 0:
-            raise ValueError(
-                f"from_predictions: expected outcomes and probabilities of one length, found shapes {outcome.shape} "
-                f"and {probability.shape}"
-            )
-        bins = np.minimum((probability * n_bins).astype(int), n_bins - 1)
-        counts = np.bincount(bins, minlength=n_bins)
-        used = counts > 0
-        hits = np.bincount(bins, weights=outcome, minlength=n_bins)[used]
-        sums = np.bincount(bins, weights=probability, minlength=n_bins)[used]
-        n = counts[used]
-        lower, upper = (np.asarray(beta.ppf(q, hits + 0.5, n - hits + 0.5)) for q in (0.025, 0.975))
-        return cls(sums / n, hits / n, n, lower, upper, label).plot(ax)
+        found = reliability_bins(outcome, probability, n_bins)
+        return cls(found.predicted, found.observed, found.counts, found.lower, found.upper, label).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw, on given or new axes."""
@@ -113,4 +140,4 @@ class ReliabilityDisplay(Display):
         return self._drawn(ax)
 
 
-__all__ = ["ReliabilityDisplay"]
+__all__ = ["ReliabilityBins", "ReliabilityDisplay", "reliability_bins"]

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesvm.plots._display import COLOURS, Display, final_estimator, need, new_axes
+from bayesvm.plots._display import COLOURS, Display, final_estimator, legend_below, need, new_axes
 from bayesvm.typing import Vector
 
 
@@ -92,7 +92,7 @@ class ResidualsDisplay(Display):
             )
         ax.axhline(0.0, color="black", linewidth=0.8)
         ax.set(xlabel="prediction", ylabel="target minus prediction", title=f"Residuals ({self.coverage:.0%} inside)")
-        ax.legend(fontsize=8, loc="best")
+        legend_below(ax)
         return self._drawn(ax)
 
 
