@@ -12,20 +12,20 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
 
-from bayesvm.hyper.objective import ModelParameters
+from bayesvm.hyper.objective import Evaluation, ModelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
+from bayesvm.inference.base import Evidence, Posterior
 from bayesvm.inference.low_rank import ArrayFeatures, Features, WeightEvidence, infer_weights
 from bayesvm.inference.low_rank.features import row_slices
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
-from bayesvm.linalg import Cholesky, cholesky
-from bayesvm.solvers.base import Status
+from bayesvm.linalg import Cholesky, InducingFactor, cholesky
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Features that are kept in memory during an evaluation; more are computed anew in every pass.
@@ -90,28 +90,6 @@ def block(X: Inputs, rows: slice) -> Inputs:
 
 
 @dataclasses.dataclass(frozen=True)
-class InducingTotal:
-    """What the maximiser reads of the evidence of all outputs: summands, status, warm start."""
-
-    value: float
-    terms: dict[str, float]
-    status: Status
-    latent: Vector
-    n_iter: int
-
-
-@dataclasses.dataclass(frozen=True)
-class InducingEvaluation:
-    """Value (with the log hyperprior) and gradient at theta, and the evidence of every output."""
-
-    theta: Vector
-    value: float
-    gradient: Vector
-    evidence: InducingTotal
-    outputs: tuple[WeightEvidence, ...]
-
-
-@dataclasses.dataclass(frozen=True)
 class InducingObjective(ModelParameters):
     r"""Log evidence with inducing inputs plus log hyperprior of :math:`\theta` = (kernel, likelihood), all logarithms.
 
@@ -123,8 +101,8 @@ class InducingObjective(ModelParameters):
         Training inputs.
     y : array, shape (n,) or (n, q)
         Labels -1/+1 or targets, one column per output.
-    Z : Inputs
-        Inducing inputs.
+    rows : array of int, shape (m,)
+        Training rows that are the inducing inputs, increasing.
     prior : Hyperprior
         Density of theta.
     """
@@ -133,7 +111,7 @@ class InducingObjective(ModelParameters):
     likelihood: Likelihood
     X: Inputs
     y: Matrix
-    Z: Inputs
+    rows: Indices
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
 
     def __sizeof__(self) -> int:
@@ -146,55 +124,56 @@ class InducingObjective(ModelParameters):
         return len(self.X)
 
     @property
+    def n_features(self) -> int:
+        """Number of columns of the inputs."""
+        return self.X.n_features
+
+    @property
     def outputs(self) -> tuple[Vector, ...]:
         """Targets of every output."""
         return (self.y,) if self.y.ndim == 1 else tuple(np.ascontiguousarray(self.y.T))
 
-    def with_inputs(self, Z: Inputs) -> Self:
-        """Return the objective with other inducing inputs."""
-        return dataclasses.replace(self, Z=Z)
+    def at_inputs(self, rows: Indices) -> Self:
+        """Return the objective with other inducing inputs, given by their row numbers in any order."""
+        return dataclasses.replace(self, rows=np.sort(rows))
 
-    def infer(self, theta: Vector, warm_start: Vector | None = None) -> tuple[KernelFeatures, list[WeightEvidence]]:
-        """Return the features at theta and the evidence of every output, without the gradient."""
+    def features(self, kernel: Kernel) -> KernelFeatures:
+        """Return the features of a kernel."""
+        return KernelFeatures.of(kernel, self.X, self.X.take(self.rows))
+
+    def infer(self, theta: Vector, warm_start: Vector | None = None) -> tuple[WeightEvidence, ...]:
+        """Return the evidence of every output in terms of the weights, without the gradient."""
         kernel, likelihood = self.model(np.asarray(theta, dtype=float))
-        made = KernelFeatures.of(kernel, self.X, self.Z)
-        features, residual = _with_residual(made)
-        return made, self._evidences(features, residual, likelihood, warm_start)
+        return self._inferred(*_with_residual(self.features(kernel)), likelihood, warm_start)
 
-    def _evidences(
+    def _inferred(
         self, features: Features, residual: Vector, likelihood: Likelihood, warm_start: Vector | None
-    ) -> list[WeightEvidence]:
+    ) -> tuple[WeightEvidence, ...]:
         starts = [None] * len(self.outputs) if warm_start is None else np.atleast_2d(warm_start)
-        return [
+        return tuple(
             infer_weights(features, residual, y, likelihood, warm_start=start)
             for y, start in zip(self.outputs, starts, strict=True)
-        ]
+        )
 
-    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> InducingEvaluation:
-        """Return value, gradient and evidence at ``theta``.
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
+        """Return value, gradient, posteriors and evidence at ``theta``; the evidence has no cotangent of its own.
 
         ``warm_start`` is the ``evidence.latent`` of an earlier evaluation; it changes the cost, not the result.
         """
         theta = np.asarray(theta, dtype=float)
         kernel, likelihood = self.model(theta)
-        made = KernelFeatures.of(kernel, self.X, self.Z)
+        made = self.features(kernel)
         features, residual = _with_residual(made)
-        found = self._evidences(features, residual, likelihood, warm_start)
+        found = self._inferred(features, residual, likelihood, warm_start)
         gradient = np.concatenate([self._pulled_back(made, features, found), np.sum([e.dphi for e in found], axis=0)])
         log_prior, prior_gradient = self.prior.log_density(theta, self.names)
-        total = InducingTotal(
-            sum(e.value for e in found),
-            {name: sum(e.terms[name] for e in found) for name in found[0].terms},
-            next((e.status for e in found if not e.status.ok), found[0].status),
-            np.stack([e.latent for e in found]),
-            sum(e.n_iter for e in found),
-        )
-        value, slope = total.value + log_prior, gradient + prior_gradient
-        return InducingEvaluation(theta, value, slope, total, tuple(found))
+        evidence = total_evidence(found)
+        posteriors = tuple(_posterior(self.rows, made.factor, e) for e in found)
+        return Evaluation(theta, evidence.value + log_prior, gradient + prior_gradient, posteriors, evidence)
 
-    def _pulled_back(self, made: KernelFeatures, features: Features, found: list[WeightEvidence]) -> Vector:
+    def _pulled_back(self, made: KernelFeatures, features: Features, found: Sequence[WeightEvidence]) -> Vector:
         """Return the derivatives in the parameters of the kernel."""
-        kernel, factor = made.kernel, made.factor
+        kernel, factor, Z = made.kernel, made.factor, made.Z
         gradient = np.zeros(kernel.theta.size)
         curvature = np.sum([e.derivatives.curvature for e in found], axis=0)
         for rows, phi in features.blocks():
@@ -202,16 +181,36 @@ class InducingObjective(ModelParameters):
             bar = found[0].feature_cotangent(rows, phi)
             for e in found[1:]:
                 bar += e.feature_cotangent(rows, phi)
-            gradient += kernel.cross_pullback(X, self.Z, factor.back_solve(bar.T).T)
+            gradient += kernel.cross_pullback(X, Z, factor.back_solve(bar.T).T)
             gradient += kernel.diag_pullback(X, -0.5 * curvature[rows])
         inner = factor.back_solve(np.sum([e.gram_cotangent() for e in found], axis=0))
-        return gradient + kernel.pullback(self.Z, -0.5 * factor.back_solve(inner.T))
+        return gradient + kernel.pullback(Z, -0.5 * factor.back_solve(inner.T))
 
 
 def _with_residual(made: KernelFeatures) -> tuple[Features, Vector]:
     """Return the features, in memory if they fit, and the prior variances that they leave over."""
     features = made.kept()
     return features, np.maximum(made.kernel.diag(made.X) - features.squared_norms(), 0.0)
+
+
+def _posterior(rows: Indices, prior: Cholesky, found: WeightEvidence) -> Posterior:
+    """Return the posterior of the weights in the form that prediction shares."""
+    alpha = prior.back_solve(found.posterior.mean)
+    return Posterior(rows, alpha, InducingFactor(rows, prior, found.posterior.factor))
+
+
+def total_evidence(found: Sequence[WeightEvidence]) -> Evidence:
+    """Return the evidence of independent outputs; the status is that of the first that did not converge."""
+    return Evidence(
+        sum(e.value for e in found),
+        {name: sum(e.terms[name] for e in found) for name in found[0].terms},
+        np.empty(0, dtype=np.intp),
+        np.empty((0, 0)),
+        np.sum([e.dphi for e in found], axis=0),
+        next((e.status for e in found if not e.status.ok), found[0].status),
+        np.stack([e.latent for e in found]),
+        sum(e.n_iter for e in found),
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -262,12 +261,4 @@ def greedy_rows(kernel: Kernel, X: Inputs, size: int, *, enough: float = 0.0) ->
     return GreedyChoice(np.array(rows, dtype=np.intp), np.array(left))
 
 
-__all__ = [
-    "GreedyChoice",
-    "InducingEvaluation",
-    "InducingObjective",
-    "InducingTotal",
-    "KernelFeatures",
-    "block",
-    "greedy_rows",
-]
+__all__ = ["GreedyChoice", "InducingObjective", "KernelFeatures", "block", "greedy_rows", "total_evidence"]
