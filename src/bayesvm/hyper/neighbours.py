@@ -1,0 +1,122 @@
+r"""Blocks of neighbouring rows, and the rows that each of them is conditioned on.
+
+The evidence of many rows is a product of conditional ones. With blocks :math:`B_1, B_2, \dots` in a random order,
+
+.. math:: p(y) = \prod_b p(y_{B_b} \mid y_{B_1}, \dots, y_{B_{b-1}}) \approx \prod_b p(y_{B_b} \mid y_{C_b}),
+
+where :math:`C_b` holds the rows of earlier blocks that are most correlated with the block (Vecchia1988, in blocks).
+Blocks and neighbours are chosen by the kernel itself, so this works for all kernels and inputs, and follows the length
+scales: a block is what a recursive bisection leaves, each part being cut between two rows of little correlation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.typing import Indices, Matrix
+
+#: Rows of a block, and rows that it is conditioned on.
+OWN = 64
+GIVEN = 128
+#: Entries of the Gram matrix between blocks and rows that are held at a time.
+BLOCK = 1 << 22
+
+
+@dataclasses.dataclass(frozen=True)
+class Neighbourhood:
+    """A block and the rows it is conditioned on.
+
+    Attributes
+    ----------
+    own : array of int
+        Rows of the block.
+    given : array of int
+        Rows of earlier blocks.
+    """
+
+    own: Indices
+    given: Indices
+
+    @property
+    def rows(self) -> Indices:
+        """All of them, the given ones first."""
+        return np.concatenate([self.given, self.own])
+
+
+def neighbourhoods(
+    kernel: Kernel, X: Inputs, rng: np.random.Generator, *, own: int = OWN, given: int = GIVEN
+) -> tuple[Neighbourhood, ...]:
+    """Cut the rows into blocks and choose what each is conditioned on.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With its parameters.
+    X : Inputs
+        All rows.
+    rng : numpy Generator
+        For the order of the blocks and the cuts.
+    own, given : int
+        Largest numbers of rows.
+    """
+    parts = bisected(kernel, X, own, rng)
+    rank = np.empty(len(X), dtype=np.intp)
+    for position, part in zip(rng.permutation(len(parts)), parts, strict=True):
+        rank[part] = position
+    centres = np.array([part[central(kernel, X.take(part))] for part in parts])
+    found = []
+    step = max(1, BLOCK // len(X))
+    for start in range(0, len(parts), step):
+        similar = kernel.gram(X.take(centres[start : start + step]), X)
+        for row, part in zip(similar, parts[start : start + step], strict=True):
+            earlier = np.flatnonzero(rank < rank[part[0]])
+            found.append(Neighbourhood(part, earlier[largest(row[earlier], given)]))
+    return tuple(found)
+
+
+def bisected(kernel: Kernel, X: Inputs, size: int, rng: np.random.Generator) -> list[Indices]:
+    """Cut the rows into blocks of about ``size`` neighbours or fewer, every cut between two rows far apart."""
+    done, todo = [], [np.arange(len(X))]
+    while todo:
+        rows = todo.pop()
+        if rows.size <= size:
+            done.append(np.sort(rows))
+            continue
+        part = X.take(rows)
+        first = int(np.argmin(_to(kernel, part, int(rng.integers(rows.size)))))
+        towards_first = _to(kernel, part, first)
+        score = towards_first - _to(kernel, part, int(np.argmin(towards_first)))
+        leaves = -(-rows.size // size)
+        cut = round(rows.size * (leaves // 2) / leaves)
+        order = np.argsort(score, kind="stable")
+        todo += [rows[order[:cut]], rows[order[cut:]]]
+    return done
+
+
+def _to(kernel: Kernel, X: Inputs, row: int) -> Matrix:
+    """Return the covariances of all rows with one of them."""
+    return kernel.gram(X, X.take(np.array([row])))[:, 0]
+
+
+def central(kernel: Kernel, X: Inputs) -> int:
+    """Return the row with the largest sum of covariances."""
+    return int(np.argmax(kernel.gram(X).sum(axis=0)))
+
+
+def largest(values: Matrix, count: int) -> Indices:
+    """Return the positions of the largest values, in order of position."""
+    if values.size <= count:
+        return np.arange(values.size)
+    return np.sort(np.argpartition(-values, count - 1)[:count])
+
+
+def nearest(kernel: Kernel, new: Inputs, X: Inputs, count: int) -> Indices:
+    """Return the rows of X that are most correlated with some of the new rows."""
+    return largest(kernel.gram(new, X).max(axis=0), count)
+
+
+__all__ = ["GIVEN", "OWN", "Neighbourhood", "bisected", "largest", "nearest", "neighbourhoods"]
