@@ -164,6 +164,17 @@ def test_blocks_are_a_partition_and_neighbours_come_earlier(kernel, sparse):
     assert all((b, a) not in edges for a, b in edges)
 
 
+@weighted
+def test_some_of_the_blocks(weights):
+    X, y, noise = problem(lib.GaussianNoise(), weights=weights)
+    parts = neighbourhoods(KERNEL, X, np.random.default_rng(1), own=12, given=15, most=2)
+    assert len(parts) == 2
+    a = LocalGaussianObjective(KERNEL, noise, X, y, parts, NONE)
+    b = LocalObjective(KERNEL, noise, X, y, parts, Exact()).evaluate(a.theta0)
+    assert b.value == pytest.approx(a.evaluate(a.theta0).value, rel=1e-10)
+    assert gradient_error(a.at_inputs(np.array([5, 3, 9]), parts)) < 1e-6
+
+
 def test_blocks_hold_neighbours():
     X, rng = Inputs(np.random.default_rng(0).uniform(size=(400, 2))), np.random.default_rng(1)
     kernel = Matern32(1.0, 0.3)

@@ -83,6 +83,7 @@ COMMON: Mapping[str, Rule] = {
         lambda value: value is None or isinstance(value, Hyperprior), "None or a bayesvm.hyper.Hyperprior"
     ),
     "calibrate": one_of("auto", "loo", None),
+    "inducing": whole(1, "auto", None),
     "max_iter": whole(1),
     "tol": real(0.0, None),
     "cache_size": real(0.0),

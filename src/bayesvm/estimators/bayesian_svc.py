@@ -12,6 +12,7 @@ from bayesvm.estimators._arguments import (
     search_options,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._large import large_process
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.inference import Inference
 from bayesvm.inference.names import from_name
@@ -147,6 +148,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         solver: str | Solver = "newton",
         posterior: str = "ep",
         calibrate: str | None = "auto",
+        inducing: Any = "auto",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
@@ -166,6 +168,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         self.solver = solver
         self.posterior = posterior
         self.calibrate = calibrate
+        self.inducing = inducing
         self.optimizer = optimizer
         self.n_starts = n_starts
         self.hyperprior = hyperprior
@@ -181,7 +184,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     def _spec(self, data: TrainingData) -> GaussianProcess:
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, self.solver, likelihood)
-        return GaussianProcess(
+        return large_process(self, data, likelihood, inference) or GaussianProcess(
             kernel_candidates(self, Gaussian() + Constant()),
             likelihood,
             inference,

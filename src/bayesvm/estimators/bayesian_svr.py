@@ -14,6 +14,7 @@ from bayesvm.estimators._arguments import (
     real,
     search_options,
 )
+from bayesvm.estimators._large import large_process
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.exceptions import IncompatibleError
@@ -173,6 +174,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         beta: Any = "auto",
         fix_variance: bool = True,
         share_hyperparameters: bool = False,
+        inducing: Any = "auto",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
@@ -192,6 +194,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         self.beta = beta
         self.fix_variance = fix_variance
         self.share_hyperparameters = share_hyperparameters
+        self.inducing = inducing
         self.optimizer = optimizer
         self.n_starts = n_starts
         self.hyperprior = hyperprior
@@ -204,16 +207,17 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
 
     def _spec(self, data: TrainingData) -> GaussianProcess:
         likelihood = self._noise_model(data)
+        inference, shared = from_name(self.inference, self.solver, likelihood), bool(self.share_hyperparameters)
         variance = data.spread**2
         default = Gaussian(variance).fix("variance") if self.fix_variance else Gaussian()
-        return GaussianProcess(
+        return large_process(self, data, likelihood, inference, shared=shared) or GaussianProcess(
             kernel_candidates(self, default + Constant()),
             likelihood,
-            from_name(self.inference, self.solver, likelihood),
+            inference,
             calibrate=self.calibrate,
             hyperprior=hyperprior(self),
             options=search_options(self),
-            shared=bool(self.share_hyperparameters),
+            shared=shared,
         )
 
     def _noise_model(self, data: TrainingData) -> Regression:

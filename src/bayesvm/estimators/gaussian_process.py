@@ -14,6 +14,7 @@ from bayesvm.estimators._arguments import (
     search_options,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._large import large_process
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.inference import Inference
@@ -74,6 +75,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         inference: str | Inference = "laplace",
         posterior: str | None = None,
         calibrate: str | None = None,
+        inducing: Any = "auto",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
@@ -92,6 +94,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         self.inference = inference
         self.posterior = posterior
         self.calibrate = calibrate
+        self.inducing = inducing
         self.optimizer = optimizer
         self.n_starts = n_starts
         self.hyperprior = hyperprior
@@ -107,7 +110,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     def _spec(self, data: TrainingData) -> GaussianProcess:
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, likelihood=likelihood)
-        return GaussianProcess(
+        return large_process(self, data, likelihood, inference) or GaussianProcess(
             kernel_candidates(self, Gaussian() + Constant()),
             likelihood,
             inference,
@@ -166,6 +169,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         inference: str | Inference = "laplace",
         calibrate: str | None = None,
         share_hyperparameters: bool = False,
+        inducing: Any = "auto",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
         hyperprior: Any = None,
@@ -182,6 +186,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         self.inference = inference
         self.calibrate = calibrate
         self.share_hyperparameters = share_hyperparameters
+        self.inducing = inducing
         self.optimizer = optimizer
         self.n_starts = n_starts
         self.hyperprior = hyperprior
@@ -196,14 +201,15 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         likelihood = noise_likelihood(self.likelihood)
         by_name = isinstance(self.likelihood, str)
         inside = in_units(likelihood, data, given=not by_name and not self.share_hyperparameters)
-        return GaussianProcess(
+        inference, shared = from_name(self.inference, likelihood=likelihood), bool(self.share_hyperparameters)
+        return large_process(self, data, inside, inference, shared=shared) or GaussianProcess(
             kernel_candidates(self, Gaussian() + Constant()),
             inside,
-            from_name(self.inference, likelihood=likelihood),
+            inference,
             calibrate=self.calibrate,
             hyperprior=hyperprior(self),
             options=search_options(self),
-            shared=bool(self.share_hyperparameters),
+            shared=shared,
         )
 
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from bayesvm.hyper.objective import Evaluation, ModelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
-from bayesvm.inference.base import Evidence, Posterior
+from bayesvm.inference.base import Evidence, Inference, Posterior
+from bayesvm.inference.laplace import Laplace
 from bayesvm.inference.low_rank import ArrayFeatures, Features, WeightEvidence, infer_weights
 from bayesvm.inference.low_rank.features import row_slices
 from bayesvm.kernels.base import Kernel
@@ -105,6 +106,8 @@ class InducingObjective(ModelParameters):
         Training rows that are the inducing inputs, increasing.
     prior : Hyperprior
         Density of theta.
+    inference : Inference
+        What the evidence approximates: Laplace's method, whatever its solver.
     """
 
     kernel: Kernel
@@ -113,6 +116,7 @@ class InducingObjective(ModelParameters):
     y: Matrix
     rows: Indices
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
+    inference: Inference = dataclasses.field(default_factory=Laplace)
 
     def __sizeof__(self) -> int:
         """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""

@@ -23,6 +23,7 @@ from bayesvm.hyper.neighbours import Neighbourhood
 from bayesvm.hyper.objective import ModelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence, Inference, Inferred
+from bayesvm.inference.exact import Exact
 from bayesvm.inference.low_rank.conditional import BlockSums, ConditionalBlock, TargetPosterior
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
@@ -98,10 +99,13 @@ class LocalGaussianObjective(_Local):
         Training rows that are the inducing inputs, increasing; none if empty.
     prior : Hyperprior
         Density of theta.
+    inference : Inference
+        What the evidence approximates: exact inference.
     """
 
     rows: Indices
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
+    inference: Inference = dataclasses.field(default_factory=Exact)
 
     def at_inputs(self, rows: Indices, neighbourhoods: tuple[Neighbourhood, ...]) -> Self:
         """Return the objective with other inducing inputs (row numbers in any order) and blocks."""
@@ -117,9 +121,10 @@ class LocalGaussianObjective(_Local):
         sums = process.sums(blocks or process.blocks(self.neighbourhoods))
         posterior, density = sums.solve()
         gradient = self._gradient(process, posterior, blocks or process.blocks(self.neighbourhoods))
-        value = density + process.constant
+        constant = process.constant(self.own)
+        value = density + constant
         log_prior, prior_gradient = self.prior.log_density(theta, self.names)
-        evidence = _evidence(value, {"density": density, "constant": process.constant}, Status.CONVERGED, np.empty(0))
+        evidence = _evidence(value, {"density": density, "constant": constant}, Status.CONVERGED, np.empty(0))
         return LocalEvaluation(theta, value + log_prior, gradient + prior_gradient, evidence)
 
     def _gradient(
@@ -138,7 +143,12 @@ class LocalGaussianObjective(_Local):
             gradient += kernel.cross_pullback(self.X, made.Z, made.factor.back_solve(bar.T).T)
             lower = -made.factor.back_solve(np.asfortranarray(bar.T @ phi))
             gradient += kernel.pullback(made.Z, cholesky_pullback(made.factor, lower))
-        return np.concatenate([gradient, process.noise_gradient(dnoise)])
+        return np.concatenate([gradient, process.noise_gradient(dnoise, self.own)])
+
+    @property
+    def own(self) -> Indices:
+        """Rows of all blocks."""
+        return np.concatenate([neighbourhood.own for neighbourhood in self.neighbourhoods])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,8 +165,8 @@ class LocalProcess:
         Features of all rows.
     noise : array, shape (n,)
         Variances of the noise, 1 / W.
-    constant : float
-        What the losses add to the log density of the targets: zero without weights.
+    least : array, shape (n,)
+        Losses at their minimum.
     """
 
     kernel: Kernel
@@ -166,7 +176,7 @@ class LocalProcess:
     made: KernelFeatures | None
     phi: Matrix
     noise: Vector
-    constant: float
+    least: Vector
 
     @classmethod
     def of(cls, kernel: Kernel, likelihood: Likelihood, X: Inputs, y: Matrix, rows: Indices) -> LocalProcess:
@@ -176,17 +186,26 @@ class LocalProcess:
         for part, values in made.blocks() if made is not None else ():
             phi[part] = values
         least = likelihood.derivatives(y[:, 0], y[:, 0])
-        q = y.shape[1]
-        constant = -q * float(np.sum(least.loss) + 0.5 * np.sum(np.log(least.curvature)))
-        return cls(kernel, likelihood, X, y, made, phi, 1.0 / least.curvature, constant)
+        return cls(kernel, likelihood, X, y, made, phi, 1.0 / least.curvature, least.loss)
 
-    def noise_gradient(self, dnoise: Vector) -> Vector:
-        """Return the derivatives in the parameters of the likelihood, given those in the variances of the noise."""
+    def constant(self, rows: Indices) -> float:
+        r"""Return what the losses of some rows add to their log density: :math:`-\tfrac12 \ln 2\pi` each, if unweighted.
+
+        Per row :math:`-\min \ell - \tfrac12 \ln W`.
+        """
+        return self.y.shape[1] * float(0.5 * np.sum(np.log(self.noise[rows])) - np.sum(self.least[rows]))
+
+    def noise_gradient(self, dnoise: Vector, rows: Indices) -> Vector:
+        """Return the derivatives in the parameters of the likelihood.
+
+        ``dnoise`` are those of the log density in the variances of the noise, ``rows`` those that have a constant.
+        """
         if not self.likelihood.theta.size:
             return np.empty(0)
         p, q = self.likelihood.theta_derivatives(self.y[:, 0], self.y[:, 0]), self.y.shape[1]
-        per_row = -dnoise * self.noise**2 - 0.5 * q * self.noise
-        return np.asarray(p.curvature @ per_row - q * p.loss.sum(axis=1))
+        per_row = -dnoise * self.noise**2
+        per_row[rows] -= 0.5 * q * self.noise[rows]
+        return np.asarray(p.curvature @ per_row - q * p.loss[:, rows].sum(axis=1))
 
     def covariance(self, rows: Indices) -> Matrix:
         """Return the covariance of the targets of some rows that the features leave over."""

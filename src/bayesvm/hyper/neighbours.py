@@ -48,7 +48,13 @@ class Neighbourhood:
 
 
 def neighbourhoods(
-    kernel: Kernel, X: Inputs, rng: np.random.Generator, *, own: int = OWN, given: int = GIVEN
+    kernel: Kernel,
+    X: Inputs,
+    rng: np.random.Generator,
+    *,
+    own: int = OWN,
+    given: int = GIVEN,
+    most: int | None = None,
 ) -> tuple[Neighbourhood, ...]:
     """Cut the rows into blocks and choose what each is conditioned on.
 
@@ -62,11 +68,15 @@ def neighbourhoods(
         For the order of the blocks and the cuts.
     own, given : int
         Largest numbers of rows.
+    most : int, optional
+        Number of blocks to return, drawn from all of them; their neighbours may be any rows of earlier blocks.
     """
     parts = bisected(kernel, X, own, rng)
     rank = np.empty(len(X), dtype=np.intp)
     for position, part in zip(rng.permutation(len(parts)), parts, strict=True):
         rank[part] = position
+    if most is not None and most < len(parts):
+        parts = [parts[i] for i in np.sort(rng.choice(len(parts), most, replace=False))]
     centres = np.array([part[central(kernel, X.take(part))] for part in parts])
     found = []
     step = max(1, BLOCK // len(X))

@@ -88,8 +88,8 @@ class WeightEvidence:
         Log evidence, and its named summands.
     posterior : WeightPosterior
         Of the weights.
-    var : array, shape (n,)
-        Marginal variances of the latent values.
+    var, residual : arrays, shape (n,)
+        Marginal variances of the latent values, and the part of them that the features leave over, v and r.
     derivatives : Derivatives
         Of the losses at the mode.
     moved : array, shape (n,)
@@ -110,6 +110,7 @@ class WeightEvidence:
     terms: Mapping[str, float]
     posterior: WeightPosterior
     var: Vector
+    residual: Vector
     derivatives: Derivatives
     moved: Vector
     s: Vector
@@ -193,7 +194,7 @@ def infer_weights(
         if np.any(s):
             dphi += p.gradient @ features.times(s)
     value = sum(terms.values())
-    return WeightEvidence(value, terms, posterior, var, d, moved, s, dphi, status, point.f, n_iter)
+    return WeightEvidence(value, terms, posterior, var, residual, d, moved, s, dphi, status, point.f, n_iter)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,245 @@
+r"""The search for the hyperparameters of many rows.
+
+1. *A sample.* The exact evidence of about a thousand rows is maximised from all starts
+   (:func:`~bayesvm.hyper.search.maximize_evidence`), which tells the features that matter. A sample of rows is too thin
+   to show structure on a small scale, so it says little about how smooth the function is.
+2. *Some blocks.* A sample of blocks, each given its neighbours among all rows, sees the data as dense as they are
+   (:meth:`LargeProblem.some_blocks`). Its evidence is maximised next, with blocks chosen anew by the length scales at
+   hand.
+3. *All rows.* The approximation is chosen at that point (:meth:`LargeProblem.at`). Inducing inputs are taken by greedy
+   conditional variance until what they leave over, :math:`\tfrac12 W r` per row, is below :data:`ENOUGH` nats. Where
+   this is never reached, rows are conditioned on their neighbours: for Gaussian noise on top of a few inducing inputs,
+   if these raise the evidence, for other likelihoods in their place, if the evidence is then higher. The evidence of
+   all rows is maximised, inducing inputs and neighbours are chosen anew, and so on, until the hyperparameters stay
+   where they are. Choosing anew is what matters most: neighbours under the wrong length scales are not the rows that
+   count.
+
+Losses with jumps of the curvature are replaced by their smooth surrogates in steps 2 and 3, as in
+:mod:`bayesvm.hyper.surrogate`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from bayesvm.hyper.inducing import InducingObjective, greedy_rows
+from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective
+from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
+from bayesvm.hyper.neighbours import Neighbourhood, neighbourhoods
+from bayesvm.hyper.objective import EvidenceObjective, ModelParameters
+from bayesvm.hyper.priors import Flat, Hyperprior
+from bayesvm.hyper.search import maximize_evidence
+from bayesvm.hyper.subsample import drawn_rows
+from bayesvm.inference.base import Inference
+from bayesvm.inference.exact import Exact
+from bayesvm.inference.laplace import Laplace
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.base import Likelihood, Regression
+from bayesvm.typing import Indices, Matrix, Vector
+
+logger = logging.getLogger(__name__)
+
+#: Rows of the sample on which the search begins, blocks with which it goes on, rows among which inputs are chosen.
+SAMPLE = 1000
+BLOCKS = 64
+POOL = 4000
+#: Nats per row, left over by the inducing inputs, below which there is nothing left for neighbours.
+ENOUGH = 0.01
+#: Inducing inputs that are tried, by themselves and beside neighbours, and nats per row that the latter must gain.
+MOST = 500
+BESIDE = 100
+WORTH = 0.02
+#: Rows up to which neighbours are considered: Gaussian noise, and likelihoods whose blocks have modes to be found.
+GAUSSIAN_ROWS = 200_000
+OTHER_ROWS = 50_000
+#: Evaluations of each round with some blocks, and with all rows.
+FIRST = (20, 20)
+THEN = (20, 60)
+#: Change of an entry of theta below which inducing inputs and neighbours need not be chosen anew.
+STAYS = 0.05
+#: Predicted gain per hyperparameter and row, in nats, at which a round has converged.
+GAIN = 1e-5
+
+#: What the evidence of many rows may be.
+LargeObjective = InducingObjective | LocalGaussianObjective | LocalObjective
+
+
+@dataclasses.dataclass(frozen=True)
+class LargeProblem(ModelParameters):
+    r"""Many rows, a kernel and a likelihood, before it is known how their evidence is approximated.
+
+    Parameters
+    ----------
+    kernel, likelihood, inference : Kernel, Likelihood, Inference
+        The model; their current parameters are ``theta0``.
+    X : Inputs
+        Training inputs.
+    y : array, shape (n,) or (n, q)
+        Labels -1/+1 or targets, one column per output.
+    size : int or None
+        Number of inducing inputs, with no neighbours beside them; None: chosen.
+    prior : Hyperprior
+        Density of theta.
+    seed : int
+        Of the samples and the order of the blocks.
+    """
+
+    kernel: Kernel
+    likelihood: Likelihood
+    inference: Inference
+    X: Inputs
+    y: Matrix
+    size: int | None = None
+    prior: Hyperprior = dataclasses.field(default_factory=Flat)
+    seed: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return len(self.X)
+
+    def sample(self) -> EvidenceObjective:
+        """Return the exact evidence of a sample of the rows."""
+        rows = drawn_rows(self.y, min(SAMPLE, self.n_rows))
+        likelihood = self.likelihood.part(rows)
+        return EvidenceObjective(self.kernel, likelihood, self.inference, self.X.take(rows), self.y[rows], self.prior)
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> object:
+        """Return the evaluation of the approximation that suits ``theta``."""
+        return self.at(theta).evaluate(theta)
+
+    def smoothed(self) -> LargeProblem:
+        """Return the problem with the smooth surrogate of its likelihood."""
+        likelihood = self.likelihood.smoothed
+        return dataclasses.replace(self, likelihood=likelihood, inference=self.inference.suited(likelihood))
+
+    # -- the approximation --------------------------------------------------------------------------------------------
+    def some_blocks(self, theta: Vector, most: int = BLOCKS) -> LargeObjective:
+        """Return the evidence of a sample of the blocks, each given its neighbours among all rows."""
+        kernel, likelihood = self.model(np.asarray(theta, dtype=float))
+        if self.size is not None:
+            return self.at(theta)
+        blocks = self._blocks(kernel, most)
+        return self._with_neighbours(theta, blocks, self._greedy(kernel, likelihood)[0])
+
+    def at(self, theta: Vector) -> LargeObjective:
+        """Return the evidence of all rows with the approximation that suits ``theta``."""
+        kernel, likelihood = self.model(np.asarray(theta, dtype=float))
+        rows, left = self._greedy(kernel, likelihood)
+        low_rank = InducingObjective(self.kernel, self.likelihood, self.X, self.y, np.sort(rows), self.prior)
+        quadratic, method = likelihood.traits.quadratic, isinstance(self.inference, Laplace | Exact)
+        many = self.n_rows > (GAUSSIAN_ROWS if quadratic else OTHER_ROWS)
+        if method and (self.size is not None or left <= ENOUGH or many):
+            return low_rank
+        local = self._with_neighbours(theta, self._blocks(kernel), rows)
+        if quadratic or not method:
+            return local
+        values = [objective.evaluate(theta).value for objective in (low_rank, local)]
+        logger.info("log evidence with %d inducing inputs %.6g, with neighbours %.6g", rows.size, *values)
+        return low_rank if values[0] >= values[1] else local
+
+    def _blocks(self, kernel: Kernel, most: int | None = None) -> tuple[Neighbourhood, ...]:
+        return neighbourhoods(kernel, self.X, np.random.default_rng(self.seed), most=most)
+
+    def _with_neighbours(self, theta: Vector, blocks: tuple[Neighbourhood, ...], rows: Indices) -> LargeObjective:
+        """Return the evidence given neighbours; ``rows`` are inducing inputs in the order of their choice."""
+        parts = (self.kernel, self.likelihood, self.X, self.y, blocks)
+        if not self.likelihood.traits.quadratic:
+            return LocalObjective(*parts, self.inference, self.prior)
+        alone = LocalGaussianObjective(*parts, rows[:0], self.prior)
+        beside = alone.at_inputs(rows[:BESIDE], blocks)
+        gain = beside.evaluate(theta).value - alone.evaluate(theta).value
+        return beside if gain > WORTH * sum(block.own.size for block in blocks) else alone
+
+    def _greedy(self, kernel: Kernel, likelihood: Likelihood) -> tuple[Indices, float]:
+        r"""Return inducing inputs in the order of their choice, and what they leave, :math:`\tfrac12 W r` per row."""
+        pool = np.arange(self.n_rows)
+        if self.n_rows > POOL:
+            pool = np.sort(np.random.default_rng(self.seed).choice(self.n_rows, POOL, replace=False))
+        inputs = self.X.take(pool)
+        all_of_it = 0.5 * typical_curvature(likelihood) * float(np.mean(kernel.diag(inputs)))
+        enough = ENOUGH / all_of_it if self.size is None else 0.0
+        choice = greedy_rows(kernel, inputs, self.size or MOST, enough=enough)
+        return pool[choice.rows], all_of_it * float(choice.left[-1])
+
+
+def typical_curvature(likelihood: Likelihood) -> float:
+    """Return the curvature of a row's loss: one over the variance of the noise, or that of an undecided label."""
+    plain = likelihood.plain
+    if isinstance(plain, Regression):
+        return 1.0 / plain.noise_variance
+    return float(plain.derivatives(np.ones(1), np.zeros(1)).curvature[0])
+
+
+def maximize_large(maximizer: Maximizer, problem: LargeProblem, starts: Sequence[Vector]) -> Maximum:
+    """Maximise the evidence of many rows; see the module.
+
+    Parameters
+    ----------
+    maximizer : Maximizer
+        Options of the searches.
+    problem : LargeProblem
+        What is maximised.
+    starts : sequence of arrays
+        Each a theta of the kernel (followed by that of the likelihood), or of the kernel with its features tied. A
+        single start searches with all rows at once.
+    """
+    if len(starts) == 1:
+        return _rounds(maximizer, problem, starts[0], THEN, problem.smoothed().at)
+    first = maximize_on_blocks(maximizer, problem, starts)
+    if first.interrupted:
+        return first
+    maximum = _rounds(maximizer, problem, first.theta, THEN, problem.smoothed().at)
+    return dataclasses.replace(maximum, history=first.history + maximum.history)
+
+
+def maximize_on_blocks(maximizer: Maximizer, problem: LargeProblem, starts: Sequence[Vector]) -> Maximum:
+    """Maximise the evidence of a sample of rows, then that of a sample of blocks: steps 1 and 2 of the module."""
+    first = maximize_evidence(maximizer, problem.sample(), starts)
+    if first.interrupted:
+        return first
+    maximum = _rounds(maximizer, problem, first.theta, FIRST, problem.smoothed().some_blocks)
+    return dataclasses.replace(maximum, history=first.history + maximum.history)
+
+
+def _rounds(
+    maximizer: Maximizer,
+    problem: LargeProblem,
+    theta: Vector,
+    budgets: Sequence[int],
+    choose: Callable[[Vector], LargeObjective],
+) -> Maximum:
+    """Maximise what is chosen at theta, choose anew, and so on; the last round runs until it has converged."""
+    history: tuple[StartRecord, ...] = ()
+    metric = None
+    for budget in budgets:
+        objective = choose(theta)
+        options = dataclasses.replace(
+            maximizer,
+            tol=max(maximizer.tol, GAIN * objective.n_rows),
+            max_evaluations=min(budget, maximizer.max_evaluations),
+        )
+        maximum = options.maximize(objective, [theta], metrics=[metric])
+        (record,) = maximum.history
+        message = "%s: log evidence %.6g after %d evaluations in %.3g s"
+        logger.info(message, describe(objective), record.value, record.evaluations, record.seconds)
+        history, metric, before, theta = (*history, record), record.H, theta, maximum.theta
+        if maximum.interrupted or np.max(np.abs(theta - before), initial=0.0) <= STAYS:
+            break
+    return dataclasses.replace(maximum, history=history)
+
+
+def describe(objective: LargeObjective) -> str:
+    """Return the approximation in words."""
+    words = [] if isinstance(objective, LocalObjective) else [f"{objective.rows.size} inducing inputs"]
+    if not isinstance(objective, InducingObjective):
+        words.append(f"{len(objective.neighbourhoods)} blocks given their neighbours")
+    return " and ".join(words)
+
+
+__all__ = ["LargeObjective", "LargeProblem", "describe", "maximize_large", "maximize_on_blocks", "typical_curvature"]
