@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.feature_selection import SelectFromModel
 from sklearn.utils.validation import check_is_fitted
 
@@ -125,9 +126,11 @@ def _write_relevance(fitted: Any, outputs: Sequence[FittedModel]) -> None:
 
 
 def _joined(values: Sequence[Any]) -> Any:
-    """Return the attributes of several models as one: arrays and tuples one after the other, numbers summed."""
+    """Return the attributes of several models as one: arrays, sparse ones and tuples one after the other, numbers summed."""
     if isinstance(values[0], np.ndarray):
         return np.concatenate(values)
+    if sp.issparse(values[0]):
+        return sp.vstack(values, format="csr")
     if isinstance(values[0], tuple):
         return tuple(item for value in values for item in value)
     return float(sum(values))

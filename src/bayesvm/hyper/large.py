@@ -4,8 +4,8 @@ r"""The search for the hyperparameters of many rows.
    (:func:`~bayesvm.hyper.search.maximize_evidence`), which tells the features that matter. A sample of rows is too thin
    to show structure on a small scale, so it says little about how smooth the function is.
 2. *Some blocks.* A sample of blocks, each given its neighbours among all rows, sees the data as dense as they are
-   (:meth:`LargeProblem.some_blocks`). Its evidence is maximised next, with blocks chosen anew by the length scales at
-   hand.
+   (:meth:`LargeProblem.some_blocks`). Its evidence is maximised next, from the end of step 1 and from the same with
+   shorter length scales, and again with blocks chosen anew.
 3. *All rows.* The approximation is chosen at that point (:meth:`LargeProblem.at`). Inducing inputs are taken by greedy
    conditional variance until what they leave over, :math:`\tfrac12 W r` per row, is below :data:`ENOUGH` nats. Where
    this is never reached, rows are conditioned on their neighbours: for Gaussian noise on top of a few inducing inputs,
@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from bayesvm.hyper.cost import expected_cost
 from bayesvm.hyper.inducing import InducingObjective, greedy_rows
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
@@ -60,6 +61,8 @@ OTHER_ROWS = 50_000
 #: Evaluations of each round with some blocks, and with all rows.
 FIRST = (20, 20)
 THEN = (20, 60)
+#: By how much the logarithms of the length scales are smaller in the second start with some blocks.
+SHORTER = 1.0
 #: Change of an entry of theta below which inducing inputs and neighbours need not be chosen anew.
 STAYS = 0.05
 #: Predicted gain per hyperparameter and row, in nats, at which a round has converged.
@@ -190,11 +193,11 @@ def maximize_large(maximizer: Maximizer, problem: LargeProblem, starts: Sequence
         single start searches with all rows at once.
     """
     if len(starts) == 1:
-        return _rounds(maximizer, problem, starts[0], THEN, problem.smoothed().at)
+        return _rounds(maximizer, starts, THEN, problem.smoothed().at)
     first = maximize_on_blocks(maximizer, problem, starts)
     if first.interrupted:
         return first
-    maximum = _rounds(maximizer, problem, first.theta, THEN, problem.smoothed().at)
+    maximum = _rounds(maximizer, [first.theta], THEN, problem.smoothed().at)
     return dataclasses.replace(maximum, history=first.history + maximum.history)
 
 
@@ -203,33 +206,38 @@ def maximize_on_blocks(maximizer: Maximizer, problem: LargeProblem, starts: Sequ
     first = maximize_evidence(maximizer, problem.sample(), starts)
     if first.interrupted:
         return first
-    maximum = _rounds(maximizer, problem, first.theta, FIRST, problem.smoothed().some_blocks)
+    shorter = first.theta - SHORTER * np.array(["lengthscale" in name for name in problem.names])
+    inside = np.clip(shorter, problem.bounds[:, 0], problem.bounds[:, 1])
+    maximum = _rounds(maximizer, [first.theta, inside], FIRST, problem.smoothed().some_blocks)
     return dataclasses.replace(maximum, history=first.history + maximum.history)
 
 
 def _rounds(
-    maximizer: Maximizer,
-    problem: LargeProblem,
-    theta: Vector,
-    budgets: Sequence[int],
-    choose: Callable[[Vector], LargeObjective],
+    maximizer: Maximizer, starts: Sequence[Vector], budgets: Sequence[int], choose: Callable[[Vector], LargeObjective]
 ) -> Maximum:
-    """Maximise what is chosen at theta, choose anew, and so on; the last round runs until it has converged."""
+    """Maximise what is chosen at the first start, choose anew, and so on; the last round runs until it has converged.
+
+    All starts take part in the first round.
+    """
     history: tuple[StartRecord, ...] = ()
-    metric = None
+    metric: Matrix | None = None
     for budget in budgets:
-        objective = choose(theta)
+        objective = choose(starts[0])
         options = dataclasses.replace(
             maximizer,
             tol=max(maximizer.tol, GAIN * objective.n_rows),
             max_evaluations=min(budget, maximizer.max_evaluations),
         )
-        maximum = options.maximize(objective, [theta], metrics=[metric])
-        (record,) = maximum.history
+        logger.info("%s: %s, at most %d", describe(objective), expected_cost(objective), options.max_evaluations)
+        maximum = options.maximize(objective, starts, metrics=[metric, *[None] * (len(starts) - 1)])
+        best = max(maximum.history, key=lambda record: record.value)
+        spent = sum(record.evaluations for record in maximum.history)
+        seconds = sum(record.seconds for record in maximum.history)
         message = "%s: log evidence %.6g after %d evaluations in %.3g s"
-        logger.info(message, describe(objective), record.value, record.evaluations, record.seconds)
-        history, metric, before, theta = (*history, record), record.H, theta, maximum.theta
-        if maximum.interrupted or np.max(np.abs(theta - before), initial=0.0) <= STAYS:
+        logger.info(message, describe(objective), best.value, spent, seconds)
+        stays = np.max(np.abs(maximum.theta - starts[0]), initial=0.0) <= STAYS
+        history, metric, starts = history + maximum.history, best.H, [maximum.theta]
+        if maximum.interrupted or stays:
             break
     return dataclasses.replace(maximum, history=history)
 

@@ -36,8 +36,11 @@ from bayesvm.typing import Indices, Matrix, Vector
 logger = logging.getLogger(__name__)
 
 #: New rows that are predicted together, and training rows from which they are.
-TOGETHER = 16
-FROM = 256
+TOGETHER = 32
+FROM = 512
+#: Training rows whose marginals are computed together, and how many others they are given.
+BLOCK = 64
+OTHERS = 192
 #: Features up to which the default kernel has one length scale for each.
 ARD_FEATURES = 64
 #: Least marginal variance over that of the cavity, below which a row alone decides about its latent value.
@@ -91,6 +94,7 @@ class LocalModel(GaussianProcessModel):
     @functools.cached_property
     def predictor(self) -> GaussianNeighbours | Neighbours:
         """What predicts a block from given training rows."""
+        _ = self.inputs.centre, self.objective.X.centre  # known to the parts of both, instead of computed for each
         if isinstance(self.objective, LocalGaussianObjective):
             return GaussianNeighbours.of(self.objective, self.theta)
         return Neighbours(self.kernel, self.objective, self.theta)
@@ -99,11 +103,11 @@ class LocalModel(GaussianProcessModel):
         """Return the model with the marginals of its training rows, each block given its own rows and others."""
         n, q = len(self.inputs), self.n_outputs
         columns = np.empty((4, n, q))
-        for own in bisected(self.kernel, self.inputs, FROM // 4, np.random.default_rng(1)):
+        for own in bisected(self.kernel, self.inputs, BLOCK, np.random.default_rng(1)):
             part = self.inputs.take(own)
             similar = self.kernel.gram(part, self.inputs).max(axis=0)
             similar[own] = np.inf
-            columns[:, own] = self.predictor.marginals(largest(similar, FROM + own.size), own)
+            columns[:, own] = self.predictor.marginals(largest(similar, OTHERS + own.size), own)
         mean, var, alpha, rest = columns
         copies = self.likelihood.copies
         marginals = tuple(Marginals(mean[:, k], var[:, k], alpha[:, k], rest[:, k], copies) for k in range(q))
