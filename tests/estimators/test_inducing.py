@@ -43,7 +43,7 @@ def waves(n=400, seed=0, rough=True):
 
 
 def labels(n=400, seed=0, rough=True):
-    X, f, y = waves(n, seed, rough)
+    X, _f, y = waves(n, seed, rough)
     return X, np.where(y > 0.0, "yes", "no")
 
 
@@ -57,7 +57,8 @@ def test_regression(make, rough):
     low, high = machine.predict_interval(new)
     assert np.sqrt(np.mean((mean - f) ** 2)) < (0.1 if rough else 0.06)
     assert mean.shape == std.shape == low.shape == high.shape == (200,)
-    assert np.all(std > 0.0) and np.all(low < high)
+    assert np.all(std > 0.0)
+    assert np.all(low < high)
     assert machine.log_density(new, f).shape == (200,)
     assert np.isfinite(machine.loo_log_likelihood_)
     assert np.isfinite(machine.log_evidence_)
@@ -158,12 +159,14 @@ def test_weights_count_as_repeated_rows():
     rows = weighted.support_
     X2, y2 = np.repeat(X, counts, axis=0), np.repeat(y, counts)
     plain = weighted.models_[0].objective
-    again = type(plain)(plain.kernel, plain.likelihood.plain, type(plain.X)(X2), y2, np.cumsum(counts)[rows] - counts[rows])
+    again = type(plain)(
+        plain.kernel, plain.likelihood.plain, type(plain.X)(X2), y2, np.cumsum(counts)[rows] - counts[rows]
+    )
     assert again.evaluate(again.theta0).value == pytest.approx(weighted.log_evidence_, rel=1e-9)
 
 
 def test_several_outputs():
-    X, f, y = waves()
+    X, _, y = waves()
     Y = np.column_stack([y, np.cos(X[:, 0])])
     for shared in (False, True):
         machine = GPRegressor(share_hyperparameters=shared, **QUICK).fit(X, Y)
@@ -214,7 +217,7 @@ def test_inference_methods_without_inducing_inputs_use_neighbours():
 def test_memory_is_asked_for_before_the_fit(monkeypatch):
     X, _, y = waves(150)
     monkeypatch.setattr(_large, "physical_memory", lambda: 10_000)
-    with pytest.raises(MemoryError, match="an exact fit of 150 rows needs about .* GiB.*use inducing='auto'"):
+    with pytest.raises(MemoryError, match=r"an exact fit of 150 rows needs about .* GiB.*use inducing='auto'"):
         GPRegressor(inducing=None).fit(X, y)
 
 

@@ -51,7 +51,10 @@ def test_all_rows_as_inducing_inputs_are_the_exact_machine(likelihood, weights):
     X, y, likelihood = problem(likelihood, weights=weights)
     kernel = Matern32(2.0, 0.8, ard=True).bind(3) + Constant(0.5)
     exact = EvidenceObjective(kernel, likelihood, Exact() if likelihood.traits.quadratic else Laplace(), X, y)
-    a, b = exact.evaluate(exact.theta0), InducingObjective(kernel, likelihood, X, y, np.arange(len(X))).evaluate(exact.theta0)
+    a, b = (
+        exact.evaluate(exact.theta0),
+        InducingObjective(kernel, likelihood, X, y, np.arange(len(X))).evaluate(exact.theta0),
+    )
     assert b.value == pytest.approx(a.value, rel=1e-9)
     assert relative_error(b.gradient, a.gradient) < 1e-6
     np.testing.assert_allclose(b.evidence.latent[0], a.evidence.latent, atol=1e-7)
@@ -92,7 +95,9 @@ def test_gradient_of_every_kernel(kernel, likelihood):
     assert gradient_error(objective, objective.theta0) < 1e-6
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(ard=True) + Linear(), Matern32() * Linear(ard=True)], ids=["sum", "product"])
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(ard=True) + Linear(), Matern32() * Linear(ard=True)], ids=["sum", "product"]
+)
 def test_sparse_inputs(kernel):
     X, y, noise = problem(lib.GaussianNoise())
     kernel, rows = kernel.bind(3), np.arange(10)

@@ -156,7 +156,8 @@ def test_blocks_are_a_partition_and_neighbours_come_earlier(kernel, sparse):
     assert np.array_equal(np.sort(np.concatenate([p.own for p in parts])), np.arange(200))
     assert max(p.own.size for p in parts) <= 16
     sizes = [p.given.size for p in parts]
-    assert min(sizes) == 0 and max(sizes) == 30
+    assert min(sizes) == 0
+    assert max(sizes) == 30
     block_of = np.empty(200, dtype=int)
     for b, part in enumerate(parts):
         block_of[part.own] = b

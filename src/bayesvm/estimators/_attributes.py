@@ -126,7 +126,7 @@ def _write_relevance(fitted: Any, outputs: Sequence[FittedModel]) -> None:
 
 
 def _joined(values: Sequence[Any]) -> Any:
-    """Return the attributes of several models as one: arrays, sparse ones and tuples one after the other, numbers summed."""
+    """Return the attributes of several models as one: arrays and tuples one after the other, numbers summed."""
     if isinstance(values[0], np.ndarray):
         return np.concatenate(values)
     if sp.issparse(values[0]):

@@ -38,7 +38,9 @@ def large_process(
         check_memory(n, EXACT_MATRICES * 8 * n * n)
         return None
     if asked != "auto" and not isinstance(inference, Laplace | Exact):
-        raise ValueError(f"inducing: expected 'auto' or None with {type(inference).__name__} inference, found {asked!r}")
+        raise ValueError(
+            f"inducing: expected 'auto' or None with {type(inference).__name__} inference, found {asked!r}"
+        )
     given = estimator.kernel is not None and not isinstance(estimator.kernel, str)
     forms = (Gaussian() + Constant(), Matern32() + Constant())
     logger.info("%d rows, %d features: inducing inputs and neighbours instead of exact inference", n, data.n_features)

@@ -250,7 +250,9 @@ def greedy_rows(kernel: Kernel, X: Inputs, size: int, *, enough: float = 0.0) ->
     size = min(size, len(X))
     variance = kernel.diag(X)
     trace, floor = float(variance.sum()), NEGLIGIBLE * float(variance.max())
-    columns, rows, left = np.empty((size, len(X))), [], []
+    columns = np.empty((size, len(X)))
+    rows: list[int] = []
+    left: list[float] = []
     while len(rows) < size:
         k, row = len(rows), int(np.argmax(variance))
         if variance[row] <= floor or (left and left[-1] <= enough):

@@ -189,11 +189,12 @@ class LocalProcess:
         return cls(kernel, likelihood, X, y, made, phi, 1.0 / least.curvature, least.loss)
 
     def constant(self, rows: Indices) -> float:
-        r"""Return what the losses of some rows add to their log density: :math:`-\tfrac12 \ln 2\pi` each, if unweighted.
+        r"""Return what the losses of some rows add to their density: :math:`-\tfrac12 \ln 2\pi` each, if unweighted.
 
         Per row :math:`-\min \ell - \tfrac12 \ln W`.
         """
-        return self.y.shape[1] * float(0.5 * np.sum(np.log(self.noise[rows])) - np.sum(self.least[rows]))
+        per_row = 0.5 * np.log(self.noise[rows]) - self.least[rows]
+        return float(self.y.shape[1] * np.sum(per_row))
 
     def noise_gradient(self, dnoise: Vector, rows: Indices) -> Vector:
         """Return the derivatives in the parameters of the likelihood.

@@ -95,9 +95,10 @@ class LocalModel(GaussianProcessModel):
     def predictor(self) -> GaussianNeighbours | Neighbours:
         """What predicts a block from given training rows."""
         _ = self.inputs.centre, self.objective.X.centre  # known to the parts of both, instead of computed for each
-        if isinstance(self.objective, LocalGaussianObjective):
-            return GaussianNeighbours.of(self.objective, self.theta)
-        return Neighbours(self.kernel, self.objective, self.theta)
+        objective: Any = self.objective
+        if isinstance(objective, LocalGaussianObjective):
+            return GaussianNeighbours.of(objective, self.theta)
+        return Neighbours(self.kernel, objective, self.theta)
 
     def with_marginals(self) -> LocalModel:
         """Return the model with the marginals of its training rows, each block given its own rows and others."""

@@ -132,13 +132,13 @@ def _check_other_pullbacks(kernel: Kernel, X: Inputs, rng: np.random.Generator, 
     Z = X.take(rng.choice(len(X), size=max(1, len(X) // 3), replace=False))
     Q, q = rng.normal(size=(len(X), len(Z))), rng.normal(size=len(X))
     Q.flags.writeable = q.flags.writeable = False
-    pairs = (
-        ("cross_pullback", kernel.cross_pullback(X, Z, Q), lambda k: np.sum(Q * k.gram(X, Z))),
-        ("diag_pullback", kernel.diag_pullback(X, q), lambda k: q @ k.diag(X)),
-    )
-    for name, found, value in pairs:
-        expected = five_point(lambda theta, value=value: value(kernel.with_theta(theta)), kernel.theta)
-        scale = float(np.sum(np.abs(Q * kernel.gram(X, Z)))) + float(np.abs(q) @ np.abs(kernel.diag(X)))
+    across = five_point(lambda theta: np.sum(Q * kernel.with_theta(theta).gram(X, Z)), kernel.theta)
+    along = five_point(lambda theta: q @ kernel.with_theta(theta).diag(X), kernel.theta)
+    scale = float(np.sum(np.abs(Q * kernel.gram(X, Z)))) + float(np.abs(q) @ np.abs(kernel.diag(X)))
+    for name, found, expected in (
+        ("cross_pullback", kernel.cross_pullback(X, Z, Q), across),
+        ("diag_pullback", kernel.diag_pullback(X, q), along),
+    ):
         error = relative_error(found, expected.reshape(found.shape), max(1e-3 * scale, np.finfo(float).tiny))
         _expect(error <= rtol, kernel, f"{name} {found} differs from differences {expected} by {error:.3g} (relative)")
     empty = kernel.fix().cross_pullback(X, Z, Q).size + kernel.fix().diag_pullback(X, q).size

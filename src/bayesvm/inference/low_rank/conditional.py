@@ -32,7 +32,7 @@ from bayesvm.typing import Matrix, Vector
 
 @dataclasses.dataclass(frozen=True)
 class ConditionalBlock:
-    """One block after its own and the given rows were whitened.
+    r"""One block after its own and the given rows were whitened.
 
     Attributes
     ----------
@@ -170,4 +170,4 @@ def conditioned(
     return Conditioned(np.asarray(mean), residual, U, phi - U.T @ given.features)
 
 
-__all__ = ["BlockSums", "Conditioned", "ConditionalBlock", "TargetPosterior", "conditioned"]
+__all__ = ["BlockSums", "ConditionalBlock", "Conditioned", "TargetPosterior", "conditioned"]

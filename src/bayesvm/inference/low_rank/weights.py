@@ -37,6 +37,7 @@ and :math:`\tilde y = W^{1/2} y`, the exact log evidence is at most
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -80,7 +81,7 @@ class WeightPosterior:
 
 @dataclasses.dataclass(frozen=True)
 class WeightEvidence:
-    """Evidence with its cotangents; see the module for the formulas.
+    r"""Evidence with its cotangents; see the module for the formulas.
 
     Attributes
     ----------
@@ -225,7 +226,7 @@ def _mode(
         n_iter += 1
         slope = point.w + features.transposed_times(point.d.gradient)
         step = -factor.solve(slope)
-        decrement = float(np.sqrt(max(0.0, -(slope @ step))))
+        decrement = _decrement(slope, step)
         if decrement <= tolerance:
             return point, factor, Status.CONVERGED, n_iter
         if n_iter >= MAX_STEPS:
@@ -234,6 +235,11 @@ def _mode(
         if new is None:
             return point, factor, Status.STALLED, n_iter
         point = _chord_steps(features, y, likelihood, new, factor, decrement) if full else new
+
+
+def _decrement(slope: Vector, step: Vector) -> float:
+    """Return the Newton decrement, the root of twice the predicted decrease."""
+    return math.sqrt(max(0.0, -float(slope @ step)))
 
 
 def _factor(features: Features, d: Derivatives) -> Cholesky:
@@ -280,7 +286,7 @@ def _chord_steps(
     while True:
         slope = point.w + features.transposed_times(point.d.gradient)
         step = -factor.solve(slope)
-        smaller = float(np.sqrt(max(0.0, -(slope @ step))))
+        smaller = _decrement(slope, step)
         if not 0.0 < CHORD_GAIN * smaller < decrement:
             return point
         new = _Point.at(point.w + step, point.f + features.times(step), y, likelihood)
