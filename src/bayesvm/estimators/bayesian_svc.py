@@ -53,6 +53,11 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     calibrate : {"auto", "loo", None}
         Correction of the log odds by two numbers fitted to leave-one-out predictions of the training rows: as far as
         the data justify it, in full, or not at all.
+    inducing : "auto", int or None
+        Inference for many rows. None: exact, whatever the number of rows. "auto": exact up to 3000 rows; beyond, by
+        inducing inputs and neighbouring rows, as the data need them, with ``kernel``, or without one a Gaussian or a
+        Matern kernel with one length scale per feature. A number: by as many inducing inputs at most. Predictions are
+        then those of ``inference`` (``posterior`` does not apply); see the guide on large data.
     optimizer : {"bfgs", None}
         BFGS ascent of the evidence from several starts, or None to keep the hyperparameters of ``kernel``.
     n_starts : int
@@ -89,6 +94,11 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     log_model_evidence_, log_model_evidence_error_ : float
         Log evidence with the hyperparameters integrated out, by which models of different size can be compared, and an
         estimated bound of its error; computed when first asked for (see the property).
+    inducing_inputs_, log_evidence_bounds_, approximation_gap_ : array, array, float
+        Where inducing inputs or neighbours were used: the inducing inputs, rows of X; lower and upper bound of the log
+        evidence, one row per model (the upper one for Gaussian noise without neighbours, otherwise not a number); what
+        the approximation leaves open in nats (the distance of the bounds, or the variational term of other
+        likelihoods; not a number where rows were conditioned on their neighbours).
     support_, support_vectors_, dual_coef_ : arrays
         Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output.
     relevance_ : array of shape (d,) or None

@@ -73,6 +73,11 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all; a likelihood
         object is then read in units of standardised targets.
+    inducing : "auto", int or None
+        Inference for many rows. None: exact, whatever the number of rows. "auto": exact up to 3000 rows; beyond, by
+        inducing inputs and neighbouring rows, as the data need them, with ``kernel``, or without one a Gaussian or a
+        Matern kernel with one length scale per feature. A number: by as many inducing inputs at most. Predictions are
+        then those of ``inference``; see the guide on large data.
     optimizer : {"bfgs", None}
         BFGS ascent of the evidence from several starts, or None to keep the given hyperparameters.
     n_starts : int
@@ -115,6 +120,11 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     calibration_ : tuple of ScaleCalibration
         Per output: ``scale`` of the predictive deviations, ``gain`` in nats, and the ``weight`` with which it was
         applied.
+    inducing_inputs_, log_evidence_bounds_, approximation_gap_ : array, array, float
+        Where inducing inputs or neighbours were used: the inducing inputs, rows of X; lower and upper bound of the log
+        evidence, one row per model (the upper one for Gaussian noise without neighbours, otherwise not a number); what
+        the approximation leaves open in nats (the distance of the bounds, or the variational term of other
+        likelihoods; not a number where rows were conditioned on their neighbours).
     support_, support_vectors_, dual_coef_ : arrays
         Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output.
     relevance_, named_relevance_ : array of shape (d,) or None, dict or None

@@ -42,6 +42,8 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         end.
     calibrate : {None, "auto", "loo"}
         Correction of the log odds on leave-one-out predictions; see :class:`~bayesvm.BayesianSVC`.
+    inducing : "auto", int or None
+        Inference for many rows: exact, or by inducing inputs and neighbouring rows; see :class:`~bayesvm.BayesianSVC`.
     optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
     max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
@@ -49,7 +51,8 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     Attributes
     ----------
     kernel_, likelihood_, log_evidence_, log_model_evidence_, log_model_evidence_error_, loo_proba_,
-    loo_log_likelihood_, calibration_, classes_, converged_, history_, n_iter_
+    loo_log_likelihood_, calibration_, classes_, converged_, history_, n_iter_, inducing_inputs_, log_evidence_bounds_,
+    approximation_gap_
         As in :class:`~bayesvm.BayesianSVC`.
 
     Notes
@@ -141,13 +144,15 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         Correction of the predictive scale on leave-one-out predictions; see :class:`~bayesvm.BayesianSVR`.
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all.
+    inducing : "auto", int or None
+        Inference for many rows: exact, or by inducing inputs and neighbouring rows; see :class:`~bayesvm.BayesianSVC`.
     optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, evidence_tol, max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVR`.
 
     Attributes
     ----------
     kernel_, likelihood_, log_evidence_, log_model_evidence_, log_model_evidence_error_, noise_std_, converged_,
-    history_, n_iter_
+    history_, n_iter_, inducing_inputs_, log_evidence_bounds_, approximation_gap_
         As in :class:`~bayesvm.BayesianSVR`.
 
     Examples

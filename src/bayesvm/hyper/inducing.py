@@ -150,6 +150,11 @@ class InducingObjective(ModelParameters):
         kernel, likelihood = self.model(np.asarray(theta, dtype=float))
         return self._inferred(*_with_residual(self.features(kernel)), likelihood, warm_start)
 
+    def posteriors(self, theta: Vector, found: Sequence[WeightEvidence]) -> tuple[Posterior, ...]:
+        """Return the posteriors of all outputs in the form that prediction shares, from what was inferred."""
+        prior = self.features(self.model(np.asarray(theta, dtype=float))[0]).factor
+        return tuple(_posterior(self.rows, prior, e) for e in found)
+
     def _inferred(
         self, features: Features, residual: Vector, likelihood: Likelihood, warm_start: Vector | None
     ) -> tuple[WeightEvidence, ...]:

@@ -6,7 +6,7 @@ r"""The search for the hyperparameters of many rows.
 2. *Some blocks.* A sample of blocks, each given its neighbours among all rows, sees the data as dense as they are
    (:meth:`LargeProblem.some_blocks`). Its evidence is maximised next, from the end of step 1 and from the same with
    shorter length scales, and again with blocks chosen anew.
-3. *All rows.* The approximation is chosen at that point (:meth:`LargeProblem.at`). Inducing inputs are taken by greedy
+3. *All rows*, or :data:`ROWS` of them. The approximation is chosen at that point (:meth:`LargeProblem.at`). Inducing inputs are taken by greedy
    conditional variance until what they leave over, :math:`\tfrac12 W r` per row, is below :data:`ENOUGH` nats. Where
    this is never reached, rows are conditioned on their neighbours: for Gaussian noise on top of a few inducing inputs,
    if these raise the evidence, for other likelihoods in their place, if the evidence is then higher. The evidence of
@@ -21,6 +21,7 @@ Losses with jumps of the curvature are replaced by their smooth surrogates in st
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 from collections.abc import Callable, Sequence
 
@@ -30,7 +31,7 @@ from bayesvm.hyper.cost import expected_cost
 from bayesvm.hyper.inducing import InducingObjective, greedy_rows
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
-from bayesvm.hyper.neighbours import Neighbourhood, neighbourhoods
+from bayesvm.hyper.neighbours import OWN, Neighbourhood, neighbourhoods
 from bayesvm.hyper.objective import EvidenceObjective, ModelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.hyper.search import maximize_evidence
@@ -58,7 +59,9 @@ WORTH = 0.02
 #: Rows up to which neighbours are considered: Gaussian noise, and likelihoods whose blocks have modes to be found.
 GAUSSIAN_ROWS = 200_000
 OTHER_ROWS = 50_000
-#: Evaluations of each round with some blocks, and with all rows.
+#: Rows that are enough for the rest of the search.
+ROWS = 20_000
+#: Evaluations of each round with some blocks, and with as many rows.
 FIRST = (20, 20)
 THEN = (20, 60)
 #: By how much the logarithms of the length scales are smaller in the second start with some blocks.
@@ -130,21 +133,39 @@ class LargeProblem(ModelParameters):
         blocks = self._blocks(kernel, most)
         return self._with_neighbours(theta, blocks, self._greedy(kernel, likelihood)[0])
 
-    def at(self, theta: Vector) -> LargeObjective:
-        """Return the evidence of all rows with the approximation that suits ``theta``."""
+    def at(self, theta: Vector, most: int | None = None) -> LargeObjective:
+        """Return the evidence of all rows, or of about as many as are enough, with the approximation that suits theta.
+
+        Parameters
+        ----------
+        theta : array
+            Hyperparameters.
+        most : int, optional
+            Number of rows that is enough; of blocks given their neighbours, the neighbours do not count.
+        """
         kernel, likelihood = self.model(np.asarray(theta, dtype=float))
         rows, left = self._greedy(kernel, likelihood)
-        low_rank = InducingObjective(self.kernel, self.likelihood, self.X, self.y, np.sort(rows), self.prior)
+        low_rank = self._low_rank(rows, most)
         quadratic, method = likelihood.traits.quadratic, isinstance(self.inference, Laplace | Exact)
         many = self.n_rows > (GAUSSIAN_ROWS if quadratic else OTHER_ROWS)
         if method and (self.size is not None or left <= ENOUGH or many):
             return low_rank
-        local = self._with_neighbours(theta, self._blocks(kernel), rows)
+        blocks = self._blocks(kernel, None if most is None else -(-most // OWN))
+        local = self._with_neighbours(theta, blocks, rows)
         if quadratic or not method:
             return local
-        values = [objective.evaluate(theta).value for objective in (low_rank, local)]
-        logger.info("log evidence with %d inducing inputs %.6g, with neighbours %.6g", rows.size, *values)
+        values = [objective.evaluate(theta).value / covered(objective) for objective in (low_rank, local)]
+        logger.info("log evidence per row with %d inducing inputs %.4g, with neighbours %.4g", rows.size, *values)
         return low_rank if values[0] >= values[1] else local
+
+    def _low_rank(self, rows: Indices, most: int | None) -> InducingObjective:
+        """Return the evidence with inducing inputs alone, of all rows or of as many as are enough."""
+        X, y, likelihood, rows = self.X, self.y, self.likelihood, np.sort(rows)
+        if most is not None and most < self.n_rows:
+            part = np.random.default_rng(self.seed).choice(self.n_rows, most, replace=False)
+            part = np.union1d(part, rows)
+            X, y, likelihood, rows = X.take(part), y[part], likelihood.part(part), np.searchsorted(part, rows)
+        return InducingObjective(self.kernel, likelihood, X, y, rows, self.prior)
 
     def _blocks(self, kernel: Kernel, most: int | None = None) -> tuple[Neighbourhood, ...]:
         return neighbourhoods(kernel, self.X, np.random.default_rng(self.seed), most=most)
@@ -171,6 +192,11 @@ class LargeProblem(ModelParameters):
         return pool[choice.rows], all_of_it * float(choice.left[-1])
 
 
+def covered(objective: LargeObjective) -> int:
+    """Return the number of rows whose evidence it is."""
+    return objective.n_rows if isinstance(objective, InducingObjective) else objective.own.size
+
+
 def typical_curvature(likelihood: Likelihood) -> float:
     """Return the curvature of a row's loss: one over the variance of the noise, or that of an undecided label."""
     plain = likelihood.plain
@@ -193,11 +219,11 @@ def maximize_large(maximizer: Maximizer, problem: LargeProblem, starts: Sequence
         single start searches with all rows at once.
     """
     if len(starts) == 1:
-        return _rounds(maximizer, starts, THEN, problem.smoothed().at)
+        return _rounds(maximizer, starts, THEN, functools.partial(problem.smoothed().at, most=ROWS))
     first = maximize_on_blocks(maximizer, problem, starts)
     if first.interrupted:
         return first
-    maximum = _rounds(maximizer, [first.theta], THEN, problem.smoothed().at)
+    maximum = maximize_large(maximizer, problem, [first.theta])
     return dataclasses.replace(maximum, history=first.history + maximum.history)
 
 
@@ -225,7 +251,7 @@ def _rounds(
         objective = choose(starts[0])
         options = dataclasses.replace(
             maximizer,
-            tol=max(maximizer.tol, GAIN * objective.n_rows),
+            tol=max(maximizer.tol, GAIN * covered(objective)),
             max_evaluations=min(budget, maximizer.max_evaluations),
         )
         logger.info("%s: %s, at most %d", describe(objective), expected_cost(objective), options.max_evaluations)
@@ -250,4 +276,12 @@ def describe(objective: LargeObjective) -> str:
     return " and ".join(words)
 
 
-__all__ = ["LargeObjective", "LargeProblem", "describe", "maximize_large", "maximize_on_blocks", "typical_curvature"]
+__all__ = [
+    "LargeObjective",
+    "LargeProblem",
+    "covered",
+    "describe",
+    "maximize_large",
+    "maximize_on_blocks",
+    "typical_curvature",
+]

@@ -71,6 +71,11 @@ class _Local(ModelParameters):
         return self.X.n_features
 
     @property
+    def own(self) -> Indices:
+        """Rows of all blocks."""
+        return np.concatenate([neighbourhood.own for neighbourhood in self.neighbourhoods])
+
+    @property
     def columns(self) -> Matrix:
         """Targets, one column per output."""
         return self.y[:, None] if self.y.ndim == 1 else self.y
@@ -144,11 +149,6 @@ class LocalGaussianObjective(_Local):
             lower = -made.factor.back_solve(np.asfortranarray(bar.T @ phi))
             gradient += kernel.pullback(made.Z, cholesky_pullback(made.factor, lower))
         return np.concatenate([gradient, process.noise_gradient(dnoise, self.own)])
-
-    @property
-    def own(self) -> Indices:
-        """Rows of all blocks."""
-        return np.concatenate([neighbourhood.own for neighbourhood in self.neighbourhoods])
 
 
 @dataclasses.dataclass(frozen=True)

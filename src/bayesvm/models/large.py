@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesvm.hyper import Maximum
-from bayesvm.hyper.inducing import InducingObjective
+from bayesvm.hyper.inducing import InducingObjective, total_evidence
 from bayesvm.hyper.large import SAMPLE, LargeProblem, describe, maximize_large, maximize_on_blocks
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective, LocalProcess
 from bayesvm.hyper.neighbours import bisected, largest, nearest
@@ -227,35 +227,45 @@ class LargeProcess(GaussianProcess):
         """Return the model at the maximum, with inducing inputs and neighbours chosen there."""
         final: Any = objective.at(maximum.theta)
         logger.info("final choice: %s", describe(final))
-        maximum = dataclasses.replace(maximum, latent=None)  # it may belong to other blocks
-        if isinstance(final, InducingObjective):
-            return GaussianProcessModel.at_maximum(final, maximum)  # type: ignore[arg-type]
         kernel, likelihood = final.model(maximum.theta)
+        maximum = dataclasses.replace(maximum, latent=None)  # that of other rows or blocks
+        if isinstance(final, InducingObjective):
+            return _inducing_model(final, maximum, data)
         evidence = final.evaluate(maximum.theta).evidence
-        return LocalModel(kernel, likelihood, (), evidence, final.X.forget(), final, maximum)
+        rows = final.rows if isinstance(final, LocalGaussianObjective) else np.empty(0, dtype=np.intp)
+        attributes = _attributes(final.X.take(rows), data, (evidence.value, np.nan), np.nan)
+        model = LocalModel(kernel, likelihood, (), evidence, final.X.forget(), final, maximum, attributes=attributes)
+        return model.with_marginals()
 
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:  # type: ignore[override]
-        """Return the model with marginals and calibration, and with what is known of the approximation."""
-        objective: Any = model.objective
-        if isinstance(model, LocalModel):
-            bounds, gap = (model.log_evidence, np.nan), np.nan
-            whole: GaussianProcessModel = model.with_marginals()
-        else:
-            found = objective.infer(model.theta, model.evidence.latent)
-            quadratic = model.likelihood.traits.quadratic
-            upper = float(sum(e.upper_bound() for e in found)) if quadratic else np.nan
-            bounds = (model.log_evidence, upper)
-            gap = upper - bounds[0] if quadratic else -float(sum(e.terms["trace"] for e in found))
-            marginals = tuple(_marginals(e, model.likelihood) for e in found)
-            whole = dataclasses.replace(model, marginals=marginals)
-        rows = getattr(objective, "rows", np.empty(0, dtype=np.intp))
-        attributes = {
-            "inducing_inputs": _in_units(objective.X.take(rows), data),
-            "log_evidence_bounds": np.array([bounds]),
-            "approximation_gap": gap,
-        }
-        calibrated = whole.calibrated(self.calibrate, data.counts, tuned=self.options.optimize)
-        return dataclasses.replace(calibrated, attributes=attributes)
+        """Return the model with its predictions calibrated."""
+        return model.calibrated(self.calibrate, data.counts, tuned=self.options.optimize)
+
+
+def _inducing_model(objective: InducingObjective, maximum: Maximum, data: TrainingData) -> GaussianProcessModel:
+    """Return the model with inducing inputs alone, with its marginals and the bounds of its evidence."""
+    kernel, likelihood = objective.model(maximum.theta)
+    found = objective.infer(maximum.theta)
+    evidence, quadratic = total_evidence(found), likelihood.traits.quadratic
+    upper = float(sum(e.upper_bound() for e in found)) if quadratic else np.nan
+    gap = upper - evidence.value if quadratic else -evidence.terms["trace"]
+    Z = objective.X.take(objective.rows)
+    return GaussianProcessModel(
+        kernel,
+        likelihood,
+        objective.posteriors(maximum.theta, found),
+        evidence,
+        Z.forget(),
+        dataclasses.replace(objective, X=objective.X.forget()),  # type: ignore[arg-type]
+        maximum,
+        marginals=tuple(_marginals(e, likelihood) for e in found),
+        attributes=_attributes(Z, data, (evidence.value, upper), gap),
+    )
+
+
+def _attributes(Z: Inputs, data: TrainingData, bounds: tuple[float, float], gap: float) -> dict[str, Any]:
+    """Return the fitted attributes that tell about the approximation."""
+    return {"inducing_inputs": _in_units(Z, data), "log_evidence_bounds": np.array([bounds]), "approximation_gap": gap}
 
 
 def _marginals(found: WeightEvidence, likelihood: Likelihood) -> Marginals:
