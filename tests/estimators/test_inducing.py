@@ -221,6 +221,30 @@ def test_memory_is_asked_for_before_the_fit(monkeypatch):
         GPRegressor(inducing=None).fit(X, y)
 
 
+def test_the_evidence_of_the_model_and_other_hyperparameters():
+    X, _, y = waves(300, rough=False)
+    machine = GPRegressor(Gaussian() + Constant(), inducing=12, **QUICK).fit(X, y)
+    exact = GPRegressor(Gaussian() + Constant(), inducing=None, **QUICK).fit(X, y)
+    assert machine.log_model_evidence_ == pytest.approx(exact.log_model_evidence_, abs=2.0)
+    local = GPRegressor(Matern32(1.0, 0.3) + Constant(), optimizer=None).fit(X, y)
+    for fitted in (machine, local):
+        model = fitted.models_[0]
+        moved = model.at(model.theta + 0.1)
+        assert type(moved) is type(model)
+        assert not np.allclose(moved.mean(model.inputs), model.mean(model.inputs), atol=1e-6)
+        back = moved.at(model.theta)
+        np.testing.assert_allclose(back.mean(model.inputs), model.mean(model.inputs), atol=1e-7)
+
+
+def test_an_interrupt_before_anything_is_found_leaves_the_estimator_unfitted(monkeypatch):
+    X, _, y = waves()
+    machine = GPRegressor(**QUICK)
+    monkeypatch.setattr(models, "maximize_on_blocks", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        machine.fit(X, y)
+    assert not hasattr(machine, "models_")
+
+
 def test_the_choice_and_the_cost_are_logged(caplog):
     X, _, y = waves()
     with caplog.at_level(logging.INFO, logger="bayesvm"):

@@ -41,7 +41,7 @@ def large_process(
         raise ValueError(
             f"inducing: expected 'auto' or None with {type(inference).__name__} inference, found {asked!r}"
         )
-    given = estimator.kernel is not None and not isinstance(estimator.kernel, str)
+    given = estimator.kernel is not None and estimator.kernel != "auto"
     forms = (Gaussian() + Constant(), Matern32() + Constant())
     logger.info("%d rows, %d features: inducing inputs and neighbours instead of exact inference", n, data.n_features)
     return LargeProcess(

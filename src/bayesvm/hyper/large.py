@@ -6,13 +6,13 @@ r"""The search for the hyperparameters of many rows.
 2. *Some blocks.* A sample of blocks, each given its neighbours among all rows, sees the data as dense as they are
    (:meth:`LargeProblem.some_blocks`). Its evidence is maximised next, from the end of step 1 and from the same with
    shorter length scales, and again with blocks chosen anew.
-3. *All rows*, or :data:`ROWS` of them. The approximation is chosen at that point (:meth:`LargeProblem.at`). Inducing inputs are taken by greedy
-   conditional variance until what they leave over, :math:`\tfrac12 W r` per row, is below :data:`ENOUGH` nats. Where
-   this is never reached, rows are conditioned on their neighbours: for Gaussian noise on top of a few inducing inputs,
-   if these raise the evidence, for other likelihoods in their place, if the evidence is then higher. The evidence of
-   all rows is maximised, inducing inputs and neighbours are chosen anew, and so on, until the hyperparameters stay
-   where they are. Choosing anew is what matters most: neighbours under the wrong length scales are not the rows that
-   count.
+3. *All rows*, or :data:`ROWS` of them. The approximation is chosen at that point (:meth:`LargeProblem.at`). Inducing
+   inputs are taken by greedy conditional variance until what they leave over, :math:`\tfrac12 W r` per row, is below
+   :data:`ENOUGH` nats. Where this is never reached, rows are conditioned on their neighbours: for Gaussian noise on top
+   of a few inducing inputs, if these raise the evidence, for other likelihoods in their place, if the evidence is then
+   higher. The evidence is maximised, inducing inputs and neighbours are chosen anew, and so on, until the
+   hyperparameters stay where they are. Choosing anew is what matters most: neighbours under the wrong length scales are
+   not the rows that count.
 
 Losses with jumps of the curvature are replaced by their smooth surrogates in steps 2 and 3, as in
 :mod:`bayesvm.hyper.surrogate`.
@@ -125,12 +125,12 @@ class LargeProblem(ModelParameters):
         return dataclasses.replace(self, likelihood=likelihood, inference=self.inference.suited(likelihood))
 
     # -- the approximation --------------------------------------------------------------------------------------------
-    def some_blocks(self, theta: Vector, most: int = BLOCKS) -> LargeObjective:
+    def some_blocks(self, theta: Vector) -> LargeObjective:
         """Return the evidence of a sample of the blocks, each given its neighbours among all rows."""
         kernel, likelihood = self.model(np.asarray(theta, dtype=float))
         if self.size is not None:
             return self.at(theta)
-        blocks = self._blocks(kernel, most)
+        blocks = self._blocks(kernel, BLOCKS)
         return self._with_neighbours(theta, blocks, self._greedy(kernel, likelihood)[0])
 
     def at(self, theta: Vector, most: int | None = None) -> LargeObjective:

@@ -108,7 +108,7 @@ class GaussianProcessModel:
         """Return the same model with other hyperparameters; its calibration is kept."""
         first = self.objective.evaluate(theta)
         maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
-        other = GaussianProcessModel.at_maximum(self.objective, maximum)
+        other = type(self).at_maximum(self.objective, maximum)
         return dataclasses.replace(other.refined(self.method), calibrations=self.calibrations)
 
     # -- what was found -----------------------------------------------------------------------------------------------

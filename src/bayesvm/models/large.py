@@ -1,7 +1,7 @@
 r"""Gaussian process models of many rows: inducing inputs, and rows given their neighbours.
 
-With inducing inputs alone the fitted model is a :class:`~bayesvm.models.gaussian_process.GaussianProcessModel` whose
-support are the inducing inputs. With neighbours there is no posterior of all rows: new rows are predicted block by
+With inducing inputs alone the fitted model is a Gaussian process model whose support are the inducing inputs
+(:class:`InducingModel`). With neighbours there is no posterior of all rows: new rows are predicted block by
 block, each block from the training rows that are most correlated with it (:class:`LocalModel`).
 """
 
@@ -21,7 +21,7 @@ from bayesvm.hyper.large import SAMPLE, LargeProblem, describe, maximize_large, 
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective, LocalProcess
 from bayesvm.hyper.neighbours import bisected, largest, nearest
 from bayesvm.hyper.subsample import drawn_rows
-from bayesvm.inference import Marginals, Posterior, leave_one_out
+from bayesvm.inference import EP, Marginals, Posterior, leave_one_out
 from bayesvm.inference.low_rank import WeightEvidence
 from bayesvm.inference.low_rank.conditional import Conditioned, TargetPosterior, conditioned
 from bayesvm.kernels.base import Kernel
@@ -48,6 +48,18 @@ LEAST_REST = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
+class InducingModel(GaussianProcessModel):
+    """A model whose support are its inducing inputs."""
+
+    def refined(self, method: EP | None) -> GaussianProcessModel:
+        """Return the model with marginals at its training rows; no other method is known for inducing inputs."""
+        assert method is None
+        objective: Any = self.objective
+        found = objective.infer(self.theta, self.evidence.latent)
+        return dataclasses.replace(self, marginals=tuple(_marginals(e, self.likelihood) for e in found))
+
+
+@dataclasses.dataclass(frozen=True)
 class LocalModel(GaussianProcessModel):
     """A model that predicts every block of new rows from its own neighbours; ``inputs`` are all training rows.
 
@@ -68,6 +80,16 @@ class LocalModel(GaussianProcessModel):
     def coefficients(self) -> Matrix:
         """None."""
         return np.empty((self.n_outputs, 0))
+
+    def at(self, theta: Vector) -> GaussianProcessModel:
+        """Return the same model with other hyperparameters; its neighbourhoods and its calibration are kept."""
+        first = self.objective.evaluate(theta)
+        kernel, likelihood = self.objective.model(theta)
+        maximum = Maximum.at(first.theta, first.value, None)
+        other = dataclasses.replace(
+            self, kernel=kernel, likelihood=likelihood, evidence=first.evidence, maximum=maximum
+        )
+        return other.with_marginals()
 
     def mean(self, X: Inputs) -> Matrix:
         """Return the means of the latent functions."""
@@ -250,7 +272,7 @@ def _inducing_model(objective: InducingObjective, maximum: Maximum, data: Traini
     upper = float(sum(e.upper_bound() for e in found)) if quadratic else np.nan
     gap = upper - evidence.value if quadratic else -evidence.terms["trace"]
     Z = objective.X.take(objective.rows)
-    return GaussianProcessModel(
+    return InducingModel(
         kernel,
         likelihood,
         objective.posteriors(maximum.theta, found),
@@ -320,13 +342,13 @@ class BestOnSample:
             problem = spec.objective(kernel.bind(data.n_features, data.names), data)
             starts = spec.starts(problem.kernel, data, max(2, spec.options.n_starts))
             maximum = maximize_on_blocks(maximizer, problem, starts)
+            if maximum.interrupted:  # there is nothing to keep yet
+                raise KeyboardInterrupt
             value = problem.at(maximum.theta).evaluate(maximum.theta).value
             logger.info("%s: log evidence %.6g", form, value)
             found.append((value, problem.kernel, maximum))
-            if maximum.interrupted:
-                break
         _, kernel, maximum = max(found, key=lambda item: item[0])
         yield KernelCandidate(kernel, starts=[maximum.theta])
 
 
-__all__ = ["BestOnSample", "LargeProcess", "LocalModel"]
+__all__ = ["BestOnSample", "InducingModel", "LargeProcess", "LocalModel"]
