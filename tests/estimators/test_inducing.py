@@ -197,6 +197,20 @@ def test_saving_and_copying(make, inducing, tmp_path):
     np.testing.assert_array_equal(getattr(again, method)(X[:50]), expected)
 
 
+def test_export_of_inducing_inputs_and_refusal_of_neighbours():
+    pytest.importorskip("onnx")
+    reference = pytest.importorskip("onnx.reference")
+    from bayesvm.onnx_export import to_onnx
+
+    X, _, y = waves()
+    kernel = Matern32(1.0, 0.2) + Constant()
+    machine = GPRegressor(kernel, inducing=25, optimizer=None).fit(X, y)
+    found = reference.ReferenceEvaluator(to_onnx(machine)).run(["mean"], {"X": X[:9]})[0]
+    np.testing.assert_allclose(found[:, 0], machine.predict(X[:9]), rtol=1e-9)
+    with pytest.raises(TypeError, match="predictions from neighbours have no counterpart"):
+        to_onnx(GPRegressor(kernel, optimizer=None).fit(X, y))
+
+
 def test_what_is_asked_for_and_when():
     X, _, y = waves(150)
     assert not hasattr(GPRegressor(**QUICK).fit(X, y), "inducing_inputs_")
@@ -223,7 +237,7 @@ def test_memory_is_asked_for_before_the_fit(monkeypatch):
 
 def test_the_evidence_of_the_model_and_other_hyperparameters():
     X, _, y = waves(300, rough=False)
-    machine = GPRegressor(Gaussian() + Constant(), inducing=12, **QUICK).fit(X, y)
+    machine = GPRegressor(Gaussian() + Constant(), inducing=40, **QUICK).fit(X, y)
     exact = GPRegressor(Gaussian() + Constant(), inducing=None, **QUICK).fit(X, y)
     assert machine.log_model_evidence_ == pytest.approx(exact.log_model_evidence_, abs=2.0)
     local = GPRegressor(Matern32(1.0, 0.3) + Constant(), optimizer=None).fit(X, y)

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.models.gaussian_process import GaussianProcessModel
+from bayesvm.models.large import LocalModel
 from bayesvm.models.ls_svm import LeastSquaresModel
 from bayesvm.models.rvm import RelevanceVectorModel
 from bayesvm.onnx_export.graph import Graph
@@ -20,6 +21,8 @@ def latent(g: Graph, model: Any, X: str) -> tuple[list[str], list[str]]:
 
     The outputs of a least-squares model have one node of means, and one variance that stands once for each.
     """
+    if isinstance(model, LocalModel):
+        raise TypeError("to_onnx: predictions from neighbours have no counterpart; give a number of inducing inputs")
     if isinstance(model, GaussianProcessModel):
         return _of_posteriors(g, model, X)
     if isinstance(model, LeastSquaresModel):
