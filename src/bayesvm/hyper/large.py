@@ -5,7 +5,8 @@ r"""The search for the hyperparameters of many rows.
    to show structure on a small scale, so it says little about how smooth the function is.
 2. *Some blocks.* A sample of blocks, each given its neighbours among all rows, sees the data as dense as they are
    (:meth:`LargeProblem.some_blocks`). Its evidence is maximised next, from the end of step 1 and from the same with
-   shorter length scales, and again with blocks chosen anew.
+   shorter length scales, and again with blocks chosen anew. Where it can only be neighbours or inducing inputs (other
+   noise than Gaussian, labels) the same is done with inducing inputs and a sample of rows, and the better end counts.
 3. *All rows*, or :data:`ROWS` of them. The approximation is chosen at that point (:meth:`LargeProblem.at`). Inducing
    inputs are taken by greedy conditional variance until what they leave over, :math:`\tfrac12 W r` per row, is below
    :data:`ENOUGH` nats. Where this is never reached, rows are conditioned on their neighbours: for Gaussian noise on top
@@ -52,15 +53,18 @@ BLOCKS = 64
 POOL = 4000
 #: Nats per row, left over by the inducing inputs, below which there is nothing left for neighbours.
 ENOUGH = 0.01
-#: Inducing inputs that are tried, by themselves and beside neighbours, and nats per row that the latter must gain.
+#: Inducing inputs that are tried by themselves, beside neighbours, and on a sample; nats per row that those beside
+#: neighbours must gain.
 MOST = 500
 BESIDE = 100
+FEWER = 200
 WORTH = 0.02
 #: Rows up to which neighbours are considered: Gaussian noise, and likelihoods whose blocks have modes to be found.
 GAUSSIAN_ROWS = 200_000
 OTHER_ROWS = 50_000
-#: Rows that are enough for the rest of the search.
+#: Rows that are enough for the rest of the search, with neighbours and with inducing inputs alone.
 ROWS = 20_000
+FEATURE_ROWS = 10_000
 #: Evaluations of each round with some blocks, and with as many rows.
 FIRST = (20, 20)
 THEN = (20, 60)
@@ -133,6 +137,21 @@ class LargeProblem(ModelParameters):
         blocks = self._blocks(kernel, BLOCKS)
         return self._with_neighbours(theta, blocks, self._greedy(kernel, likelihood)[0])
 
+    def some_rows(self, theta: Vector) -> InducingObjective:
+        """Return the evidence of a sample of the rows with fewer inducing inputs."""
+        return self._low_rank(self._greedy(*self.model(np.asarray(theta, dtype=float)))[0][:FEWER], POOL)
+
+    @property
+    def either(self) -> bool:
+        """Whether it is inducing inputs or neighbours, but not both, and the evidence has to decide."""
+        method = isinstance(self.inference, Laplace | Exact)
+        return method and self.size is None and not self.likelihood.traits.quadratic
+
+    def value_per_row(self, theta: Vector) -> float:
+        """Return the evidence per row of the approximation that suits ``theta``, from a sample."""
+        objective = self.at(theta, most=POOL)
+        return objective.evaluate(theta).value / covered(objective)
+
     def at(self, theta: Vector, most: int | None = None) -> LargeObjective:
         """Return the evidence of all rows, or of about as many as are enough, with the approximation that suits theta.
 
@@ -152,7 +171,7 @@ class LargeProblem(ModelParameters):
             return low_rank
         blocks = self._blocks(kernel, None if most is None else -(-most // OWN))
         local = self._with_neighbours(theta, blocks, rows)
-        if quadratic or not method:
+        if not self.either:
             return local
         values = [objective.evaluate(theta).value / covered(objective) for objective in (low_rank, local)]
         logger.info("log evidence per row with %d inducing inputs %.4g, with neighbours %.4g", rows.size, *values)
@@ -161,8 +180,8 @@ class LargeProblem(ModelParameters):
     def _low_rank(self, rows: Indices, most: int | None) -> InducingObjective:
         """Return the evidence with inducing inputs alone, of all rows or of as many as are enough."""
         X, y, likelihood, rows = self.X, self.y, self.likelihood, np.sort(rows)
-        if most is not None and most < self.n_rows:
-            part = np.random.default_rng(self.seed).choice(self.n_rows, most, replace=False)
+        if most is not None and min(most, FEATURE_ROWS) < self.n_rows:
+            part = np.random.default_rng(self.seed).choice(self.n_rows, min(most, FEATURE_ROWS), replace=False)
             part = np.union1d(part, rows)
             X, y, likelihood, rows = X.take(part), y[part], likelihood.part(part), np.searchsorted(part, rows)
         return InducingObjective(self.kernel, likelihood, X, y, rows, self.prior)
@@ -232,10 +251,16 @@ def maximize_on_blocks(maximizer: Maximizer, problem: LargeProblem, starts: Sequ
     first = maximize_evidence(maximizer, problem.sample(), starts)
     if first.interrupted:
         return first
+    smooth = problem.smoothed()
     shorter = first.theta - SHORTER * np.array(["lengthscale" in name for name in problem.names])
     inside = np.clip(shorter, problem.bounds[:, 0], problem.bounds[:, 1])
-    maximum = _rounds(maximizer, [first.theta, inside], FIRST, problem.smoothed().some_blocks)
-    return dataclasses.replace(maximum, history=first.history + maximum.history)
+    maximum = _rounds(maximizer, [first.theta, inside], FIRST, smooth.some_blocks)
+    history = first.history + maximum.history
+    if smooth.either and not maximum.interrupted:
+        other = _rounds(maximizer, [first.theta], FIRST[:1], smooth.some_rows)
+        history += other.history
+        maximum = max(maximum, other, key=lambda found: smooth.value_per_row(found.theta))
+    return dataclasses.replace(maximum, history=history)
 
 
 def _rounds(

@@ -17,13 +17,14 @@ import numpy as np
 
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.typing import Indices, Matrix
+from bayesvm.typing import Indices, Vector
 
 #: Rows of a block, and rows that it is conditioned on.
 OWN = 64
 GIVEN = 128
-#: Entries of the Gram matrix between blocks and rows that are held at a time.
-BLOCK = 1 << 22
+#: Rows of a block that are asked for their neighbours, and covariances with all rows that this may take.
+MEMBERS = 16
+ASKED = 1 << 18
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,14 +78,10 @@ def neighbourhoods(
         rank[part] = position
     if most is not None and most < len(parts):
         parts = [parts[i] for i in np.sort(rng.choice(len(parts), most, replace=False))]
-    centres = np.array([part[central(kernel, X.take(part))] for part in parts])
     found = []
-    step = max(1, BLOCK // len(X))
-    for start in range(0, len(parts), step):
-        similar = kernel.gram(X.take(centres[start : start + step]), X)
-        for row, part in zip(similar, parts[start : start + step], strict=True):
-            earlier = np.flatnonzero(rank < rank[part[0]])
-            found.append(Neighbourhood(part, earlier[largest(row[earlier], given)]))
+    for part in parts:
+        earlier = np.flatnonzero(rank < rank[part[0]])
+        found.append(Neighbourhood(part, earlier[largest(similarity(kernel, X, part)[earlier], given)]))
     return tuple(found)
 
 
@@ -107,17 +104,22 @@ def bisected(kernel: Kernel, X: Inputs, size: int, rng: np.random.Generator) -> 
     return done
 
 
-def _to(kernel: Kernel, X: Inputs, row: int) -> Matrix:
+def _to(kernel: Kernel, X: Inputs, row: int) -> Vector:
     """Return the covariances of all rows with one of them."""
     return kernel.gram(X, X.take(np.array([row])))[:, 0]
 
 
-def central(kernel: Kernel, X: Inputs) -> int:
-    """Return the row with the largest sum of covariances."""
-    return int(np.argmax(kernel.gram(X).sum(axis=0)))
+def similarity(kernel: Kernel, X: Inputs, part: Indices) -> Vector:
+    """Return the covariance of every row with that of the rows of a block to which it is closest.
+
+    Of the block the row in the middle is asked, and as many others as ``ASKED`` allows.
+    """
+    middle = int(np.argmax(kernel.gram(X.take(part)).sum(axis=0)))
+    others = min(MEMBERS, ASKED // len(X))
+    return np.asarray(kernel.gram(X.take(np.append(part[:others], part[middle])), X).max(axis=0))
 
 
-def largest(values: Matrix, count: int) -> Indices:
+def largest(values: Vector, count: int) -> Indices:
     """Return the positions of the largest values, in order of position."""
     if values.size <= count:
         return np.arange(values.size)
@@ -129,4 +131,4 @@ def nearest(kernel: Kernel, new: Inputs, X: Inputs, count: int) -> Indices:
     return largest(kernel.gram(new, X).max(axis=0), count)
 
 
-__all__ = ["GIVEN", "OWN", "Neighbourhood", "bisected", "largest", "nearest", "neighbourhoods"]
+__all__ = ["GIVEN", "OWN", "Neighbourhood", "bisected", "largest", "nearest", "neighbourhoods", "similarity"]

@@ -19,7 +19,7 @@ from bayesvm.hyper import Maximum
 from bayesvm.hyper.inducing import InducingObjective, total_evidence
 from bayesvm.hyper.large import SAMPLE, LargeProblem, describe, maximize_large, maximize_on_blocks
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective, LocalProcess
-from bayesvm.hyper.neighbours import bisected, largest, nearest
+from bayesvm.hyper.neighbours import bisected, largest, nearest, similarity
 from bayesvm.hyper.subsample import drawn_rows
 from bayesvm.inference import EP, Marginals, Posterior, leave_one_out
 from bayesvm.inference.low_rank import WeightEvidence
@@ -127,8 +127,7 @@ class LocalModel(GaussianProcessModel):
         n, q = len(self.inputs), self.n_outputs
         columns = np.empty((4, n, q))
         for own in bisected(self.kernel, self.inputs, BLOCK, np.random.default_rng(1)):
-            part = self.inputs.take(own)
-            similar = self.kernel.gram(part, self.inputs).max(axis=0)
+            similar = similarity(self.kernel, self.inputs, own)
             similar[own] = np.inf
             columns[:, own] = self.predictor.marginals(largest(similar, OTHERS + own.size), own)
         mean, var, alpha, rest = columns
@@ -344,8 +343,8 @@ class BestOnSample:
             maximum = maximize_on_blocks(maximizer, problem, starts)
             if maximum.interrupted:  # there is nothing to keep yet
                 raise KeyboardInterrupt
-            value = problem.at(maximum.theta).evaluate(maximum.theta).value
-            logger.info("%s: log evidence %.6g", form, value)
+            value = problem.value_per_row(maximum.theta)
+            logger.info("%s: log evidence per row %.4g", form, value)
             found.append((value, problem.kernel, maximum))
         _, kernel, maximum = max(found, key=lambda item: item[0])
         yield KernelCandidate(kernel, starts=[maximum.theta])
