@@ -30,7 +30,7 @@ SIZES = (5000, 20000, 80000, 200000)
 REGRESSION = ("california", "compactiv", "power", "arm")
 CLASSIFICATION = ("spam", "california", "draws", "ringnorm")
 
-#: Features up to which GPBoost runs: with the 21 of compactiv it takes half an hour.
+#: Features up to which GPBoost runs: with the 21 of compactiv it had not ended after ten minutes.
 MOST_VECCHIA = 10
 
 #: Means and standard deviations (None if unknown) at test rows, or log probabilities of the two classes.
