@@ -235,6 +235,14 @@ def test_memory_is_asked_for_before_the_fit(monkeypatch):
         GPRegressor(inducing=None).fit(X, y)
 
 
+def test_a_warning_where_inducing_inputs_are_too_few_and_rows_too_many_for_neighbours(monkeypatch, caplog):
+    monkeypatch.setattr(search, "GAUSSIAN_ROWS", 300)
+    monkeypatch.setattr(search, "MOST", 5)
+    X, _, y = waves()
+    GPRegressor(Matern32(1.0, 0.1) + Constant(), optimizer=None).fit(X, y)
+    assert "5 inducing inputs, as many as are tried, leave" in caplog.text
+
+
 def test_the_evidence_of_the_model_and_other_hyperparameters():
     X, _, y = waves(300, rough=False)
     machine = GPRegressor(Gaussian() + Constant(), inducing=40, **QUICK).fit(X, y)

@@ -17,7 +17,7 @@ import numpy as np
 
 from bayesvm.hyper import Maximum
 from bayesvm.hyper.inducing import InducingObjective, total_evidence
-from bayesvm.hyper.large import SAMPLE, LargeProblem, describe, maximize_large, maximize_on_blocks
+from bayesvm.hyper.large import ENOUGH, SAMPLE, LargeProblem, describe, maximize_large, maximize_on_blocks
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective, LocalProcess
 from bayesvm.hyper.neighbours import bisected, largest, nearest, similarity
 from bayesvm.hyper.subsample import drawn_rows
@@ -251,12 +251,18 @@ class LargeProcess(GaussianProcess):
         kernel, likelihood = final.model(maximum.theta)
         maximum = dataclasses.replace(maximum, latent=None)  # that of other rows or blocks
         if isinstance(final, InducingObjective):
-            return _inducing_model(final, maximum, data)
+            model = _inducing_model(final, maximum, data)
+            left = -model.evidence.terms["trace"] / (final.n_rows * model.n_outputs)
+            if self.size is None and left > 2.0 * ENOUGH:
+                message = "%d inducing inputs, as many as are tried, leave %.2g nats per row over: detail is lost"
+                logger.warning(message, final.rows.size, left)
+            return model
         evidence = final.evaluate(maximum.theta).evidence
         rows = final.rows if isinstance(final, LocalGaussianObjective) else np.empty(0, dtype=np.intp)
         attributes = _attributes(final.X.take(rows), data, (evidence.value, np.nan), np.nan)
-        model = LocalModel(kernel, likelihood, (), evidence, final.X.forget(), final, maximum, attributes=attributes)
-        return model.with_marginals()
+        inputs = final.X.forget()
+        local = LocalModel(kernel, likelihood, (), evidence, inputs, final, maximum, attributes=attributes)
+        return local.with_marginals()
 
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:  # type: ignore[override]
         """Return the model with its predictions calibrated."""

@@ -41,7 +41,7 @@ class ConditionalBlock:
     targets : array, shape (c + b, q)
         :math:`L^{-1} y_J`, one column per output.
     features : array, shape (c + b, m)
-        :math:`L^{-1} \\Phi_J`.
+        :math:`L^{-1} \Phi_J`.
     given : int
         c, the number of rows that the block is conditioned on.
     """

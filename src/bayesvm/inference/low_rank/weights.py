@@ -96,7 +96,7 @@ class WeightEvidence:
     moved : array, shape (n,)
         u, the weights of the mode's own change.
     s : array, shape (m,)
-        :math:`V \\Phi^\\top u`.
+        :math:`V \Phi^\top u`.
     dphi : array, shape (p,)
         Derivatives in the logarithms of the likelihood's free parameters.
     status : Status
