@@ -192,9 +192,9 @@ def test_saving_and_copying(make, inducing, tmp_path):
     method = "predict_proba" if make is BayesianSVC else "predict"
     expected = getattr(machine, method)(X[:50])
     for copy in (load(tmp_path / "machine.bvm"), pickle.loads(pickle.dumps(machine))):
-        np.testing.assert_array_equal(getattr(copy, method)(X[:50]), expected)
+        np.testing.assert_allclose(getattr(copy, method)(X[:50]), expected, rtol=1e-9)  # neighbours: solved anew
     again = clone(machine).fit(X, y)
-    np.testing.assert_array_equal(getattr(again, method)(X[:50]), expected)
+    np.testing.assert_allclose(getattr(again, method)(X[:50]), expected, rtol=1e-6)
 
 
 def test_export_of_inducing_inputs_and_refusal_of_neighbours():
