@@ -79,9 +79,10 @@ class ClusterEstimator(BaseEstimator):
 
 
 def plain_estimator(estimator: Any, cls: type[T]) -> T:
-    """Return the plain estimator with the same arguments; those that it alone has keep their defaults."""
+    """Return the plain estimator with the same arguments, exact in every block; others keep their defaults."""
     names = [name for name in inspect.signature(cls).parameters if hasattr(estimator, name)]
-    return cls(**{name: getattr(estimator, name) for name in names})
+    arguments: dict[str, Any] = {**{name: getattr(estimator, name) for name in names}, "inducing": None}
+    return cls(**arguments)
 
 
 def check(estimator: Any, plain: Any) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.feature_selection import SelectFromModel
 from sklearn.utils.validation import check_is_fitted
 
@@ -143,6 +144,8 @@ def _joined(values: Sequence[Any]) -> Any:
     """Return the attributes of several models as one: arrays and tuples one after the other, numbers summed."""
     if isinstance(values[0], np.ndarray):
         return np.concatenate(values)
+    if sp.issparse(values[0]):
+        return sp.vstack(values, format="csr")
     if isinstance(values[0], tuple):
         return tuple(item for value in values for item in value)
     return float(sum(values))

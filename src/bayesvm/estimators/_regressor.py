@@ -449,6 +449,10 @@ def write_regression(fitted: Any, n: float) -> None:
     fitted.noise_std_ = fitted._shaped(deviations)[0]
     if "log_marginal_likelihood_" in vars(fitted):
         fitted.log_marginal_likelihood_ += fitted._log_jacobian
+    if "log_evidence_bounds_" in vars(fitted):  # one row per model, which may have several outputs
+        ends = np.cumsum([model.n_outputs for model in fitted.models_])[:-1]
+        parts = np.split(np.log(fitted._targets.scale), ends)
+        fitted.log_evidence_bounds_ = fitted.log_evidence_bounds_ - n * np.array([[part.sum()] for part in parts])
     if "intercept_" in vars(fitted):
         fitted.intercept_ = fitted._targets.outer(fitted.intercept_[None])[0]
     fitted.calibration_ = tuple(

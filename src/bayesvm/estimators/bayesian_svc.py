@@ -6,6 +6,7 @@ from typing import Any
 
 from bayesvm.estimators._arguments import label_likelihood, label_process
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._large import large_process
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.inference import Inference
 from bayesvm.inference.names import from_name
@@ -54,6 +55,11 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         carried by few training rows, the basis (:mod:`bayesvm.inference.reduction`); predictions, model files and
         exported models then cost as many. "auto": 0.02, but None for ``posterior="laplace"`` with ``calibrate=None``,
         the paper's machine. None: all rows with a coefficient predict.
+    inducing : "auto", int or None
+        Inference for many rows. None: exact, whatever the number of rows. "auto": exact up to 3000 rows; beyond, by
+        inducing inputs and neighbouring rows, as the data need them, with ``kernel``, or without one a Gaussian or a
+        Matern kernel with one length scale per feature. A number: by as many inducing inputs at most. Predictions are
+        then those of ``inference`` (``posterior`` does not apply); see the guide on large data.
     theta : {"optimum", "integrate"}
         Hyperparameters of the predictions: the best ones, or a fixed set of them about the optimum with importance
         weights (see ``integration_``), for several times the cost of a fit.
@@ -95,6 +101,11 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     log_model_evidence_, log_model_evidence_error_ : float
         Log evidence with the hyperparameters integrated out, by which models of different size can be compared, and an
         estimated bound of its error; computed when first asked for (see the property).
+    inducing_inputs_, log_evidence_bounds_, approximation_gap_ : array, array, float
+        Where inducing inputs or neighbours were used: the inducing inputs, rows of X; lower and upper bound of the log
+        evidence, one row per model (the upper one for Gaussian noise without neighbours, otherwise not a number); what
+        the approximation leaves open in nats (the distance of the bounds, or the variational term of other
+        likelihoods; not a number where rows were conditioned on their neighbours).
     support_, support_vectors_, dual_coef_ : arrays
         Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output, before the
         posterior was reduced.
@@ -172,6 +183,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         posterior: str = "ep",
         calibrate: str | None = "auto",
         reduce: str | float | None = "auto",
+        inducing: Any = "auto",
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -193,6 +205,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         self.posterior = posterior
         self.calibrate = calibrate
         self.reduce = reduce
+        self.inducing = inducing
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -207,8 +220,10 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         self.verbose = verbose
 
     def _spec(self, data: TrainingData) -> GaussianProcess:
-        inference = from_name(self.inference, self.solver, label_likelihood(self.likelihood))
-        return label_process(self, data, inference, Gaussian() + Constant())
+        likelihood = label_likelihood(self.likelihood)
+        inference = from_name(self.inference, self.solver, likelihood)
+        large = large_process(self, data, likelihood, inference)
+        return large or label_process(self, data, inference, Gaussian() + Constant())
 
 
 __all__ = ["BayesianSVC"]

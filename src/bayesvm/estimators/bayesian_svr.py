@@ -20,6 +20,7 @@ from bayesvm.estimators._arguments import (
     reduction_tolerance,
     search_options,
 )
+from bayesvm.estimators._large import large_process
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.exceptions import IncompatibleError
@@ -90,6 +91,11 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all; a likelihood
         object is then read in units of standardised targets.
+    inducing : "auto", int or None
+        Inference for many rows. None: exact, whatever the number of rows. "auto": exact up to 3000 rows; beyond, by
+        inducing inputs and neighbouring rows, as the data need them, with ``kernel``, or without one a Gaussian or a
+        Matern kernel with one length scale per feature. A number: by as many inducing inputs at most. Predictions are
+        then those of ``inference``; see the guide on large data.
     theta : {"optimum", "integrate"}
         Hyperparameters of the predictions: the best ones, or a fixed set of them about the optimum with importance
         weights (see ``integration_``), for several times the cost of a fit.
@@ -136,6 +142,11 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     calibration_ : tuple of ScaleCalibration
         Per output: ``scale`` of the predictive deviations, ``gain`` in nats, and the ``weight`` with which it was
         applied.
+    inducing_inputs_, log_evidence_bounds_, approximation_gap_ : array, array, float
+        Where inducing inputs or neighbours were used: the inducing inputs, rows of X; lower and upper bound of the log
+        evidence, one row per model (the upper one for Gaussian noise without neighbours, otherwise not a number); what
+        the approximation leaves open in nats (the distance of the bounds, or the variational term of other
+        likelihoods; not a number where rows were conditioned on their neighbours).
     support_, support_vectors_, dual_coef_ : arrays
         Rows with a coefficient that is not zero, those rows of X, and the coefficients, one row per output, before any
         reduction.
@@ -208,6 +219,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         beta: Any = "auto",
         fix_variance: bool = True,
         share_hyperparameters: bool = False,
+        inducing: Any = "auto",
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -229,6 +241,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         self.beta = beta
         self.fix_variance = fix_variance
         self.share_hyperparameters = share_hyperparameters
+        self.inducing = inducing
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -241,20 +254,23 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         self.verbose = verbose
 
     def _spec(self, data: TrainingData) -> GaussianProcess:
-        free_kernel, free_noise = chooses(self), self._chooses_noise
+        free_kernel, free_noise, shared = chooses(self), self._chooses_noise, bool(self.share_hyperparameters)
+        named = self.likelihood if self.likelihood != "auto" else "gaussian-noise" if free_noise else "soft-insensitive"
+        likelihood = self._noise_model(named, data)
+        inference = from_name(self.inference, self.solver, likelihood)
+        large = large_process(self, data, likelihood, inference, shared=shared)
+        if large is not None:
+            return large
         default = Gaussian(data.spread**2).fix("variance") if self.fix_variance else Gaussian()
         options: dict[str, Any] = {
             "calibrate": self.calibrate,
             "reduce": reduction_tolerance(self),
             "options": search_options(self),
-            "shared": bool(self.share_hyperparameters),
+            "shared": shared,
         }
         if not (free_kernel or free_noise or integrates(self)):
-            likelihood = self._noise_model("soft-insensitive" if self.likelihood == "auto" else self.likelihood, data)
-            inference = from_name(self.inference, self.solver, likelihood)
             candidates = kernel_candidates(self, default + Constant())
             return GaussianProcess(candidates, likelihood, inference, hyperprior=hyperprior(self), **options)
-        likelihood = self._noise_model("gaussian-noise" if free_noise else self.likelihood, data)
         kernel = None if free_kernel else given_kernel(self, default + Constant())
         choice = TargetKernels(
             kernel,
@@ -262,7 +278,6 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
             tuple(self._noise_model(name, data) for name in NOISE) if free_noise else (),
             self.hyperprior is None,
         )
-        inference = from_name(self.inference, self.solver, likelihood)
         prior = proper_hyperprior(self, data, data.spread)
         options["integrate"] = integrates(self)
         return ChosenProcess(choice, likelihood, inference, hyperprior=prior, **options)

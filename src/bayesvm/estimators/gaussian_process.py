@@ -18,6 +18,7 @@ from bayesvm.estimators._arguments import (
     search_options,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._large import large_process
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.inference import Inference
@@ -51,6 +52,8 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     reduce : "auto", float or None
         Whether few training rows carry the predictions; see :class:`~bayesvm.BayesianSVC`. "auto": 0.02 with
         ``posterior="ep"`` or calibration, None otherwise.
+    inducing : "auto", int or None
+        Inference for many rows: exact, or by inducing inputs and neighbouring rows; see :class:`~bayesvm.BayesianSVC`.
     theta, optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
     max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
@@ -58,7 +61,8 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     Attributes
     ----------
     kernel_, likelihood_, log_evidence_, log_model_evidence_, log_model_evidence_error_, loo_proba_,
-    loo_log_likelihood_, calibration_, classes_, converged_, history_, n_iter_
+    loo_log_likelihood_, calibration_, classes_, converged_, history_, n_iter_, inducing_inputs_, log_evidence_bounds_,
+    approximation_gap_
         As in :class:`~bayesvm.BayesianSVC`.
 
     Notes
@@ -85,6 +89,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         posterior: str | None = None,
         calibrate: str | None = None,
         reduce: str | float | None = "auto",
+        inducing: Any = "auto",
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -105,6 +110,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         self.posterior = posterior
         self.calibrate = calibrate
         self.reduce = reduce
+        self.inducing = inducing
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -121,7 +127,8 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     def _spec(self, data: TrainingData) -> GaussianProcess:
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, likelihood=likelihood)
-        return label_process(self, data, inference, Gaussian() + Constant())
+        large = large_process(self, data, likelihood, inference)
+        return large or label_process(self, data, inference, Gaussian() + Constant())
 
 
 class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
@@ -147,13 +154,15 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         Whether few training rows carry the predictions; see :class:`~bayesvm.BayesianSVR`.
     share_hyperparameters : bool
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all.
+    inducing : "auto", int or None
+        Inference for many rows: exact, or by inducing inputs and neighbouring rows; see :class:`~bayesvm.BayesianSVC`.
     theta, optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, evidence_tol, max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVR`.
 
     Attributes
     ----------
     kernel_, likelihood_, log_evidence_, log_model_evidence_, log_model_evidence_error_, noise_std_, converged_,
-    history_, n_iter_
+    history_, n_iter_, inducing_inputs_, log_evidence_bounds_, approximation_gap_
         As in :class:`~bayesvm.BayesianSVR`.
 
     Examples
@@ -176,6 +185,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         calibrate: str | None = None,
         reduce: str | float | None = "auto",
         share_hyperparameters: bool = False,
+        inducing: Any = "auto",
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -194,6 +204,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         self.calibrate = calibrate
         self.reduce = reduce
         self.share_hyperparameters = share_hyperparameters
+        self.inducing = inducing
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -209,12 +220,15 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         likelihood = noise_likelihood(self.likelihood)
         by_name = isinstance(self.likelihood, str)
         inside = in_units(likelihood, data, given=not by_name and not self.share_hyperparameters)
-        inference = from_name(self.inference, likelihood=likelihood)
+        inference, shared = from_name(self.inference, likelihood=likelihood), bool(self.share_hyperparameters)
+        large = large_process(self, data, inside, inference, shared=shared)
+        if large is not None:
+            return large
         options: dict[str, Any] = {
             "calibrate": self.calibrate,
             "reduce": reduction_tolerance(self),
             "options": search_options(self),
-            "shared": bool(self.share_hyperparameters),
+            "shared": shared,
         }
         candidates = kernel_candidates(self, Gaussian() + Constant())
         if not (chooses(self) or integrates(self)):

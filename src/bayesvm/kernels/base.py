@@ -8,6 +8,9 @@ about data and a few about its parameters:
 ``diag(X)``               the vector :math:`k(x_i, x_i)`
 ``pullback(X, Q)``        :math:`\partial \langle Q, K(X) \rangle / \partial \theta` for symmetric ``Q``: one number per
                           parameter, without an n x n x p array
+``cross_pullback(X, Z, Q)``  the same of :math:`\langle Q, K(X, Z) \rangle`, for any ``Q``; this one, and the next,
+                          follow from ``pullback`` and are written anew where that is faster
+``diag_pullback(X, q)``   the same of :math:`\langle q, \operatorname{diag} K(X) \rangle`
 ``theta``                 logarithms of the free positive parameters
 ``bounds``, ``names``     their bounds (of the logarithms) and readable names
 ``with_theta(theta)``     the same kernel with other parameters
@@ -52,6 +55,10 @@ if TYPE_CHECKING:
     from bayesvm.kernels.combine import OnColumns, Product, Sum
 
 
+#: Rows of the Gram matrices by which a diagonal is pulled back.
+SMALL = 32
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Kernel(ABC):
     """A covariance function; see the module's table for the contract.
@@ -81,6 +88,14 @@ class Kernel(ABC):
         r"""Return :math:`\partial \langle Q, K(X) \rangle / \partial \theta` for a symmetric matrix ``Q``."""
         return self._pullback(Inputs.of(X), Q)
 
+    def cross_pullback(self, X: Any, Z: Any, Q: Matrix) -> Vector:
+        r"""Return :math:`\partial \langle Q, K(X, Z) \rangle / \partial \theta` for a matrix ``Q`` of that shape."""
+        return self._cross_pullback(Inputs.of(X), Inputs.of(Z), Q)
+
+    def diag_pullback(self, X: Any, q: Vector) -> Vector:
+        r"""Return :math:`\partial \langle q, \operatorname{diag} K(X) \rangle / \partial \theta`."""
+        return self._diag_pullback(Inputs.of(X), q)
+
     @abstractmethod
     def _gram(self, X: Inputs, Z: Inputs | None) -> Matrix: ...
 
@@ -89,6 +104,26 @@ class Kernel(ABC):
 
     @abstractmethod
     def _pullback(self, X: Inputs, Q: Matrix) -> Vector: ...
+
+    def _cross_pullback(self, X: Inputs, Z: Inputs, Q: Matrix) -> Vector:
+        """Return the derivative from that of the Gram matrix of both sets of rows, in which it is a corner."""
+        total, step = np.zeros(self.theta.size), max(len(Z), SMALL)
+        for start in range(0, len(X), step):
+            part = Q[start : start + step]
+            corner = np.zeros((sum(part.shape), sum(part.shape)))
+            corner[: len(part), len(part) :] = 0.5 * part
+            corner[len(part) :, : len(part)] = 0.5 * part.T
+            rows = np.arange(start, start + len(part))
+            total += self._pullback(X.take(rows).stacked(Z), corner)
+        return total
+
+    def _diag_pullback(self, X: Inputs, q: Vector) -> Vector:
+        """Return the derivative from that of the Gram matrices of a few rows at a time."""
+        total = np.zeros(self.theta.size)
+        for start in range(0, len(X), SMALL):
+            part = q[start : start + SMALL]
+            total += self._pullback(X.take(np.arange(start, start + part.size)), np.diag(part))
+        return total
 
     @property
     def always_positive(self) -> bool:

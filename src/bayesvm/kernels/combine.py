@@ -60,6 +60,12 @@ class Sum(Pair):
     def _pullback(self, X: Inputs, Q: Matrix) -> Vector:
         return np.concatenate([self.left._pullback(X, Q), self.right._pullback(X, Q)])
 
+    def _cross_pullback(self, X: Inputs, Z: Inputs, Q: Matrix) -> Vector:
+        return np.concatenate([self.left._cross_pullback(X, Z, Q), self.right._cross_pullback(X, Z, Q)])
+
+    def _diag_pullback(self, X: Inputs, q: Vector) -> Vector:
+        return np.concatenate([self.left._diag_pullback(X, q), self.right._diag_pullback(X, q)])
+
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Product(Pair):
@@ -98,6 +104,19 @@ class Product(Pair):
                 parts.append(kernel._pullback(X, weighted))
         return np.concatenate([np.empty(0), *parts])
 
+    def _cross_pullback(self, X: Inputs, Z: Inputs, Q: Matrix) -> Vector:
+        parts = []
+        for kernel, other in ((self.left, self.right), (self.right, self.left)):
+            if kernel.theta.size:
+                weighted = other._gram(X, Z)
+                weighted *= Q
+                parts.append(kernel._cross_pullback(X, Z, weighted))
+        return np.concatenate([np.empty(0), *parts])
+
+    def _diag_pullback(self, X: Inputs, q: Vector) -> Vector:
+        left = self.left._diag_pullback(X, q * self.right._diag(X))
+        return np.concatenate([left, self.right._diag_pullback(X, q * self.left._diag(X))])
+
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Transformed(Kernel):
@@ -119,6 +138,12 @@ class Transformed(Kernel):
 
     def _pullback(self, X: Inputs, Q: Matrix) -> Vector:
         return self.kernel._pullback(self._transformed(X), Q)
+
+    def _cross_pullback(self, X: Inputs, Z: Inputs, Q: Matrix) -> Vector:
+        return self.kernel._cross_pullback(self._transformed(X), self._transformed(Z), Q)
+
+    def _diag_pullback(self, X: Inputs, q: Vector) -> Vector:
+        return self.kernel._diag_pullback(self._transformed(X), q)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -46,5 +46,11 @@ class Constant(Leaf):
     def _gradients(self, X: Inputs, Q: Matrix) -> Mapping[str, float | Vector]:
         return {"variance": self.variance * float(Q.sum())}
 
+    def _cross_pullback(self, X: Inputs, Z: Inputs, Q: Matrix) -> Vector:
+        return self._of_free({"variance": self.variance * float(Q.sum())})
+
+    def _diag_pullback(self, X: Inputs, q: Vector) -> Vector:
+        return self._of_free({"variance": self.variance * float(q.sum())})
+
 
 __all__ = ["Constant"]

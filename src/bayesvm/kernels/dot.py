@@ -41,6 +41,12 @@ class DotProduct(Leaf):
     def _gradients(self, X: Inputs, Q: Matrix) -> Mapping[str, float]:
         return self._profile_gradients(X.inner(), Q)
 
+    def _cross_pullback(self, X: Inputs, Z: Inputs, Q: Matrix) -> Vector:
+        return self._of_free(self._profile_gradients(X.inner(Z), Q))
+
+    def _diag_pullback(self, X: Inputs, q: Vector) -> Vector:
+        return self._of_free(self._profile_gradients(X.squared_norms()[:, None], q[:, None]))
+
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Linear(PerFeature):
@@ -80,6 +86,12 @@ class Linear(PerFeature):
 
     def _gradients(self, X: Inputs, Q: Matrix) -> Mapping[str, float | Vector]:
         return {"variance": self._checked_values(X) * X.quadratic(Q)}
+
+    def _cross_pullback(self, X: Inputs, Z: Inputs, Q: Matrix) -> Vector:
+        return self._of_free({"variance": self._checked_values(X, Z) * X.quadratic(Q, Z)})
+
+    def _diag_pullback(self, X: Inputs, q: Vector) -> Vector:
+        return self._of_free({"variance": self._checked_values(X) * X.squares(q)})
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -51,11 +51,17 @@ class Gaussian(Radial):
         return gaussian_of_distances(X.squared_distances(Z, weights=weights), half, self.variance, Z is None)
 
     def _gradients(self, X: Inputs, Q: Matrix) -> Mapping[str, float | Vector]:
-        A = self._gram(X, None)
+        return self._moved(X, None, Q)
+
+    def _cross_pullback(self, X: Inputs, Z: Inputs, Q: Matrix) -> Vector:
+        return self._of_free(self._moved(X, Z, Q))
+
+    def _moved(self, X: Inputs, Z: Inputs | None, Q: Matrix) -> dict[str, float | Vector]:
+        A = self._gram(X, Z)
         A *= Q
         gradients: dict[str, float | Vector] = {"variance": float(A.sum())}
         if self._is_free("lengthscale"):  # d k / d log l_l = k (x_l - z_l)^2 / l_l^2
-            moved = X.spread(A) if self._is_vector else frobenius(A, X.squared_distances())
+            moved = X.spread(A, Z) if self._is_vector else frobenius(A, X.squared_distances(Z))
             gradients["lengthscale"] = moved / self._values**2
         return gradients
 

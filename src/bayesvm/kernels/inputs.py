@@ -114,6 +114,12 @@ class Inputs:
         part._derived = {key: derived.take(rows) for key, derived in self._derived.items()}
         return part
 
+    def stacked(self, other: Inputs) -> Inputs:
+        """Return the rows of both, one after the other."""
+        if self.is_sparse or other.is_sparse:
+            return Inputs(sp.vstack([self.X, other.X], format="csr"))
+        return Inputs(np.concatenate([self.X, other.X]))
+
     def forget(self) -> Inputs:
         """Return the same rows without what was cached."""
         bare = Inputs(self.X)
@@ -176,19 +182,28 @@ class Inputs:
             np.fill_diagonal(distances, 0.0)
         return distances
 
-    def quadratic(self, A: Matrix) -> Vector:
-        r"""Quadratic form of every column, :math:`\sum_{ij} A_{ij} x_{il} x_{jl}`."""
-        return _column_products(self.X, A @ self.X)
+    def quadratic(self, A: Matrix, other: Inputs | None = None) -> Vector:
+        r"""Bilinear form of every column, :math:`\sum_{ij} A_{ij} x_{il} z_{jl}`, with z = x if ``other`` is None."""
+        return _column_products(self.X, A @ (self.X if other is None else other.X))
 
-    def spread(self, A: Matrix) -> Vector:
-        r"""Weighted squared differences per column, :math:`\sum_{ij} A_{ij} (x_{il} - x_{jl})^2`, for symmetric A.
+    def squares(self, weights: Vector) -> Vector:
+        r"""Weighted squares of every column, :math:`\sum_i w_i x_{il}^2`."""
+        return np.asarray((self.X * self.X).T @ weights)
 
-        Two matrix products for all columns at once:
-        :math:`2 [\sum_i x_{il}^2 (A 1)_i - x_l^\top A x_l]`.
+    def spread(self, A: Matrix, other: Inputs | None = None) -> Vector:
+        r"""Weighted squared differences per column, :math:`\sum_{ij} A_{ij} (x_{il} - z_{jl})^2`.
+
+        With ``other`` None, z = x and A is symmetric. Matrix products for all columns at once:
+        :math:`\sum_i x_{il}^2 (A 1)_i + \sum_j z_{jl}^2 (A^\top 1)_j - 2 x_l^\top A z_l`.
         """
-        X = self.X if self.is_sparse else self.X - self.centre
+        plain = self.is_sparse or (other is not None and other.is_sparse)
+        X = self.X if plain else self.X - self.centre
         squares = np.asarray((X * X).T @ A.sum(axis=1))
-        return np.asarray(2.0 * (squares - _column_products(X, A @ X)))
+        if other is None:
+            return np.asarray(2.0 * (squares - _column_products(X, A @ X)))
+        Z = other.X if plain else other.X - self.centre
+        squares += np.asarray((Z * Z).T @ A.sum(axis=0))
+        return np.asarray(squares - 2.0 * _column_products(X, A @ Z))
 
 
 def _is_sparse(X: Any) -> bool:

@@ -37,10 +37,12 @@ class Leaf(Parameterized, Kernel):
         """
 
     def _pullback(self, X: Inputs, Q: Matrix) -> Vector:
-        free = [name for name in self.positive if self._is_free(name)]
-        gradients = self._gradients(X, Q) if free else {}
+        return self._of_free(self._gradients(X, Q)) if self.theta.size else np.empty(0)
+
+    def _of_free(self, gradients: Mapping[str, float | Vector]) -> Vector:
+        """Return the gradients of the free parameters in the order of theta."""
         parts = [np.empty(0)]
-        for name in free:
+        for name in (name for name in self.positive if self._is_free(name)):
             gradient = np.atleast_1d(gradients[name])
             parts.append(gradient if isinstance(getattr(self, name), tuple) else gradient.sum(keepdims=True))
         return np.concatenate(parts)

@@ -93,6 +93,12 @@ class Precomputed(Leaf):
     def _gradients(self, X: Inputs, Q: Matrix) -> Mapping[str, float | Vector]:
         return {"variance": frobenius(Q, self._gram(X, None))}
 
+    def _cross_pullback(self, X: Inputs, Z: Inputs, Q: Matrix) -> Vector:
+        return self._of_free({"variance": frobenius(Q, self._gram(X, Z))})
+
+    def _diag_pullback(self, X: Inputs, q: Vector) -> Vector:
+        return self._of_free({"variance": float(q @ self._diag(X))})
+
 
 def _own_gram(X: Inputs) -> Matrix | None:
     """Return the Gram matrix of the samples among themselves, exactly symmetric, or None if ``X`` does not hold it."""

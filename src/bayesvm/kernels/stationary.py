@@ -41,6 +41,10 @@ class Radial(PerFeature):
     def _diag(self, X: Inputs) -> Vector:
         return np.full(len(X), self.variance)
 
+    def _diag_pullback(self, X: Inputs, q: Vector) -> Vector:
+        still = {name: np.zeros(np.shape(getattr(self, name))) for name in self.positive}
+        return self._of_free({**still, "variance": self.variance * float(q.sum())})
+
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Stationary(Radial):
@@ -67,7 +71,13 @@ class Stationary(Radial):
         return K
 
     def _gradients(self, X: Inputs, Q: Matrix) -> Mapping[str, float | Vector]:
-        r2 = self._r2(X, None)
+        return self._moved(X, None, Q)
+
+    def _cross_pullback(self, X: Inputs, Z: Inputs, Q: Matrix) -> Vector:
+        return self._of_free(self._moved(X, Z, Q))
+
+    def _moved(self, X: Inputs, Z: Inputs | None, Q: Matrix) -> dict[str, float | Vector]:
+        r2 = self._r2(X, Z)
         k = self._profile(r2.copy())
         gradients: dict[str, float | Vector] = {"variance": self.variance * frobenius(Q, k)}
         gradients.update(self._shape_gradients(r2, k, Q))
@@ -77,7 +87,7 @@ class Stationary(Radial):
             # d r2 / d log l_l = -2 (x_l - z_l)^2 / l_l^2
             if self._is_vector:
                 del r2
-                moved: float | Vector = X.spread(k) / self._values**2
+                moved: float | Vector = X.spread(k, Z) / self._values**2
             else:
                 moved = frobenius(k, r2)
             gradients["lengthscale"] = -2.0 * self.variance * moved

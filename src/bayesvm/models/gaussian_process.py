@@ -103,7 +103,7 @@ class GaussianProcessModel(Predictor):
         """Return the same model with other hyperparameters; calibration and tolerance of a reduction are kept."""
         first = self.objective.evaluate(theta)
         maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
-        other = GaussianProcessModel.at_maximum(self.objective, maximum)
+        other = type(self).at_maximum(self.objective, maximum)
         model = dataclasses.replace(other.refined(self.method), calibrations=self.calibrations)
         return model.reduced(None if self.reduction is None else self.reduction.tol)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.models.large import LocalModel
 from bayesvm.models.ls_svm import LeastSquaresModel
 from bayesvm.models.predictor import Predictor
 from bayesvm.models.rvm import RelevanceVectorModel
@@ -20,6 +21,8 @@ def latent(g: Graph, model: Any, X: str) -> tuple[list[str], list[str]]:
 
     The outputs of a least-squares model have one node of means, and one variance that stands once for each.
     """
+    if isinstance(model, LocalModel):
+        raise TypeError("to_onnx: predictions from neighbours have no counterpart; give a number of inducing inputs")
     if isinstance(model, Predictor):
         return _of_posteriors(g, model, X)
     if isinstance(model, LeastSquaresModel):

@@ -38,6 +38,7 @@ def check_kernel(kernel: Kernel, X: Any, *, cross: bool = True, rtol: float = 1e
         _check_cross(kernel, inputs, rng)
     _check_parameters(kernel, rng)
     _check_pullback(kernel, inputs, rng, rtol)
+    _check_other_pullbacks(kernel, inputs, rng, rtol)
     _check_pickle(kernel, inputs)
 
 
@@ -124,6 +125,24 @@ def _check_pullback(kernel: Kernel, X: Inputs, rng: np.random.Generator, rtol: f
     error = relative_error(found, expected.reshape(found.shape), floor)
     _expect(error <= rtol, kernel, f"pullback {found} differs from differences {expected} by {error:.3g} (relative)")
     _expect(kernel.fix().pullback(X, Q).shape == (0,), kernel, "pullback of fix() is not empty")
+
+
+def _check_other_pullbacks(kernel: Kernel, X: Inputs, rng: np.random.Generator, rtol: float) -> None:
+    """``cross_pullback`` and ``diag_pullback`` are the derivatives of ``<Q, gram(X, Z)>`` and ``<q, diag>``."""
+    Z = X.take(rng.choice(len(X), size=max(1, len(X) // 3), replace=False))
+    Q, q = rng.normal(size=(len(X), len(Z))), rng.normal(size=len(X))
+    Q.flags.writeable = q.flags.writeable = False
+    across = five_point(lambda theta: np.sum(Q * kernel.with_theta(theta).gram(X, Z)), kernel.theta)
+    along = five_point(lambda theta: q @ kernel.with_theta(theta).diag(X), kernel.theta)
+    scale = float(np.sum(np.abs(Q * kernel.gram(X, Z)))) + float(np.abs(q) @ np.abs(kernel.diag(X)))
+    for name, found, expected in (
+        ("cross_pullback", kernel.cross_pullback(X, Z, Q), across),
+        ("diag_pullback", kernel.diag_pullback(X, q), along),
+    ):
+        error = relative_error(found, expected.reshape(found.shape), max(1e-3 * scale, np.finfo(float).tiny))
+        _expect(error <= rtol, kernel, f"{name} {found} differs from differences {expected} by {error:.3g} (relative)")
+    empty = kernel.fix().cross_pullback(X, Z, Q).size + kernel.fix().diag_pullback(X, q).size
+    _expect(empty == 0, kernel, "cross_pullback or diag_pullback of fix() is not empty")
 
 
 def _check_pickle(kernel: Kernel, X: Inputs) -> None:

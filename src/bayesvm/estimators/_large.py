@@ -1,0 +1,77 @@
+"""When an estimator leaves exact inference for inducing inputs and neighbours, and what it expects to need."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any
+
+from bayesvm.estimators._arguments import hyperprior, kernel_candidates, search_options
+from bayesvm.inference import Exact, Inference, Laplace
+from bayesvm.kernels import Constant, Gaussian, Matern32
+from bayesvm.likelihoods import Likelihood
+from bayesvm.models.base import TrainingData
+from bayesvm.models.large import BestOnSample, LargeProcess
+
+logger = logging.getLogger(__name__)
+
+#: Rows up to which ``inducing="auto"`` means exact inference.
+EXACT_ROWS = 3000
+#: Matrices of n x n numbers that an exact fit holds at its peak.
+EXACT_MATRICES = 5
+
+
+def large_process(
+    estimator: Any, data: TrainingData, likelihood: Likelihood, inference: Inference, *, shared: bool = False
+) -> LargeProcess | None:
+    """Return the specification with inducing inputs that the arguments and the data ask for, None for an exact one.
+
+    Raises
+    ------
+    MemoryError
+        If an exact fit was asked for that cannot fit into the memory of the computer.
+    ValueError
+        If a number of inducing inputs was given with an inference method that has none.
+    """
+    asked, n = estimator.inducing, data.n_rows
+    if asked is None or (asked == "auto" and n <= EXACT_ROWS):
+        check_memory(n, EXACT_MATRICES * 8 * n * n)
+        return None
+    if asked != "auto" and not isinstance(inference, Laplace | Exact):
+        raise ValueError(
+            f"inducing: expected 'auto' or None with {type(inference).__name__} inference, found {asked!r}"
+        )
+    given = estimator.kernel is not None and estimator.kernel != "auto"
+    forms = (Gaussian() + Constant(), Matern32() + Constant())
+    logger.info("%d rows, %d features: inducing inputs and neighbours instead of exact inference", n, data.n_features)
+    return LargeProcess(
+        kernel_candidates(estimator, forms[0]) if given or estimator.optimizer is None else BestOnSample(forms),
+        likelihood,
+        inference,
+        calibrate=estimator.calibrate,
+        hyperprior=hyperprior(estimator),
+        options=search_options(estimator),
+        shared=shared,
+        size=None if asked == "auto" else min(int(asked), n),
+    )
+
+
+def check_memory(n: int, needed: int) -> None:
+    """Refuse an exact fit that cannot fit into memory, and say what can be done."""
+    available = physical_memory()
+    if available is not None and needed > available:
+        raise MemoryError(
+            f"an exact fit of {n} rows needs about {needed / 2**30:.0f} GiB, and this computer has "
+            f"{available / 2**30:.0f} GiB; use inducing='auto', which needs a small part of it, or fewer rows"
+        )
+
+
+def physical_memory() -> int | None:
+    """Return the bytes of main memory, None where the system does not tell."""
+    names = getattr(os, "sysconf_names", {})
+    if "SC_PHYS_PAGES" not in names or "SC_PAGE_SIZE" not in names:
+        return None
+    return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
+
+
+__all__ = ["EXACT_ROWS", "check_memory", "large_process", "physical_memory"]

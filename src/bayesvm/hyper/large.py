@@ -1,0 +1,312 @@
+r"""The search for the hyperparameters of many rows.
+
+1. *A sample.* The exact evidence of about a thousand rows is maximised from all starts
+   (:func:`~bayesvm.hyper.search.maximize_evidence`), which tells the features that matter. A sample of rows is too thin
+   to show structure on a small scale, so it says little about how smooth the function is.
+2. *Some blocks.* A sample of blocks, each given its neighbours among all rows, sees the data as dense as they are
+   (:meth:`LargeProblem.some_blocks`). Its evidence is maximised next, from the end of step 1 and from the same with
+   shorter length scales, and again with blocks chosen anew. Where it can only be neighbours or inducing inputs (other
+   noise than Gaussian, labels) the same is done with inducing inputs and a sample of rows, and the better end counts.
+3. *All rows*, or :data:`ROWS` of them. The approximation is chosen at that point (:meth:`LargeProblem.at`). Inducing
+   inputs are taken by greedy conditional variance until what they leave over, :math:`\tfrac12 W r` per row, is below
+   :data:`ENOUGH` nats. Where this is never reached, rows are conditioned on their neighbours: for Gaussian noise on top
+   of a few inducing inputs, if these raise the evidence, for other likelihoods in their place, if the evidence is then
+   higher. The evidence is maximised, inducing inputs and neighbours are chosen anew, and so on, until the
+   hyperparameters stay where they are. Choosing anew is what matters most: neighbours under the wrong length scales are
+   not the rows that count.
+
+Losses with jumps of the curvature are replaced by their smooth surrogates in steps 2 and 3, as in
+:mod:`bayesvm.hyper.surrogate`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import logging
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from bayesvm.hyper.cost import expected_cost
+from bayesvm.hyper.inducing import InducingObjective, greedy_rows
+from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective
+from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
+from bayesvm.hyper.neighbours import OWN, Neighbourhood, neighbourhoods
+from bayesvm.hyper.objective import EvidenceObjective, ModelParameters
+from bayesvm.hyper.priors import Flat, Hyperprior
+from bayesvm.hyper.search import maximize_evidence
+from bayesvm.hyper.subsample import drawn_rows
+from bayesvm.inference.base import Inference
+from bayesvm.inference.exact import Exact
+from bayesvm.inference.laplace import Laplace
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.base import Likelihood, Regression
+from bayesvm.typing import Indices, Matrix, Vector
+
+logger = logging.getLogger(__name__)
+
+#: Rows of the sample on which the search begins, blocks with which it goes on, rows among which inputs are chosen.
+SAMPLE = 1000
+BLOCKS = 64
+POOL = 4000
+#: Nats per row, left over by the inducing inputs, below which there is nothing left for neighbours.
+ENOUGH = 0.01
+#: Inducing inputs that are tried by themselves, beside neighbours, and on a sample; nats per row that those beside
+#: neighbours must gain.
+MOST = 500
+BESIDE = 100
+FEWER = 200
+WORTH = 0.02
+#: Rows up to which neighbours are considered: Gaussian noise, and likelihoods whose blocks have modes to be found.
+GAUSSIAN_ROWS = 200_000
+OTHER_ROWS = 50_000
+#: Rows that are enough for the rest of the search, with neighbours and with inducing inputs alone.
+ROWS = 20_000
+FEATURE_ROWS = 10_000
+#: Evaluations of each round with some blocks, and with as many rows.
+FIRST = (20, 20)
+THEN = (20, 60)
+#: By how much the logarithms of the length scales are smaller in the second start with some blocks.
+SHORTER = 1.0
+#: Change of an entry of theta below which inducing inputs and neighbours need not be chosen anew.
+STAYS = 0.05
+#: Predicted gain per hyperparameter and row, in nats, at which a round has converged.
+GAIN = 1e-5
+
+#: What the evidence of many rows may be.
+LargeObjective = InducingObjective | LocalGaussianObjective | LocalObjective
+
+
+@dataclasses.dataclass(frozen=True)
+class LargeProblem(ModelParameters):
+    r"""Many rows, a kernel and a likelihood, before it is known how their evidence is approximated.
+
+    Parameters
+    ----------
+    kernel, likelihood, inference : Kernel, Likelihood, Inference
+        The model; their current parameters are ``theta0``.
+    X : Inputs
+        Training inputs.
+    y : array, shape (n,) or (n, q)
+        Labels -1/+1 or targets, one column per output.
+    size : int or None
+        Number of inducing inputs, with no neighbours beside them; None: chosen.
+    prior : Hyperprior
+        Density of theta.
+    seed : int
+        Of the samples and the order of the blocks.
+    """
+
+    kernel: Kernel
+    likelihood: Likelihood
+    inference: Inference
+    X: Inputs
+    y: Matrix
+    size: int | None = None
+    prior: Hyperprior = dataclasses.field(default_factory=Flat)
+    seed: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return len(self.X)
+
+    def sample(self) -> EvidenceObjective:
+        """Return the exact evidence of a sample of the rows."""
+        rows = drawn_rows(self.y, min(SAMPLE, self.n_rows))
+        likelihood = self.likelihood.part(rows)
+        return EvidenceObjective(self.kernel, likelihood, self.inference, self.X.take(rows), self.y[rows], self.prior)
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> object:
+        """Return the evaluation of the approximation that suits ``theta``."""
+        return self.at(theta).evaluate(theta)
+
+    def smoothed(self) -> LargeProblem:
+        """Return the problem with the smooth surrogate of its likelihood."""
+        likelihood = self.likelihood.smoothed
+        return dataclasses.replace(self, likelihood=likelihood, inference=self.inference.suited(likelihood))
+
+    # -- the approximation --------------------------------------------------------------------------------------------
+    def some_blocks(self, theta: Vector) -> LargeObjective:
+        """Return the evidence of a sample of the blocks, each given its neighbours among all rows."""
+        kernel, likelihood = self.model(np.asarray(theta, dtype=float))
+        if self.size is not None:
+            return self.at(theta)
+        blocks = self._blocks(kernel, BLOCKS)
+        return self._with_neighbours(theta, blocks, self._greedy(kernel, likelihood)[0])
+
+    def some_rows(self, theta: Vector) -> InducingObjective:
+        """Return the evidence of a sample of the rows with fewer inducing inputs."""
+        return self._low_rank(self._greedy(*self.model(np.asarray(theta, dtype=float)))[0][:FEWER], POOL)
+
+    @property
+    def either(self) -> bool:
+        """Whether it is inducing inputs or neighbours, but not both, and the evidence has to decide."""
+        method = isinstance(self.inference, Laplace | Exact)
+        return method and self.size is None and not self.likelihood.traits.quadratic
+
+    def value_per_row(self, theta: Vector) -> float:
+        """Return the evidence per row of the approximation that suits ``theta``, from a sample."""
+        objective = self.at(theta, most=POOL)
+        return objective.evaluate(theta).value / covered(objective)
+
+    def at(self, theta: Vector, most: int | None = None) -> LargeObjective:
+        """Return the evidence of all rows, or of about as many as are enough, with the approximation that suits theta.
+
+        Parameters
+        ----------
+        theta : array
+            Hyperparameters.
+        most : int, optional
+            Number of rows that is enough; of blocks given their neighbours, the neighbours do not count.
+        """
+        kernel, likelihood = self.model(np.asarray(theta, dtype=float))
+        rows, left = self._greedy(kernel, likelihood)
+        low_rank = self._low_rank(rows, most)
+        quadratic, method = likelihood.traits.quadratic, isinstance(self.inference, Laplace | Exact)
+        many = self.n_rows > (GAUSSIAN_ROWS if quadratic else OTHER_ROWS)
+        if method and (self.size is not None or left <= ENOUGH or many):
+            return low_rank
+        blocks = self._blocks(kernel, None if most is None else -(-most // OWN))
+        local = self._with_neighbours(theta, blocks, rows)
+        if not self.either:
+            return local
+        values = [objective.evaluate(theta).value / covered(objective) for objective in (low_rank, local)]
+        logger.info("log evidence per row with %d inducing inputs %.4g, with neighbours %.4g", rows.size, *values)
+        return low_rank if values[0] >= values[1] else local
+
+    def _low_rank(self, rows: Indices, most: int | None) -> InducingObjective:
+        """Return the evidence with inducing inputs alone, of all rows or of as many as are enough."""
+        X, y, likelihood, rows = self.X, self.y, self.likelihood, np.sort(rows)
+        if most is not None and min(most, FEATURE_ROWS) < self.n_rows:
+            part = np.random.default_rng(self.seed).choice(self.n_rows, min(most, FEATURE_ROWS), replace=False)
+            part = np.union1d(part, rows)
+            X, y, likelihood, rows = X.take(part), y[part], likelihood.part(part), np.searchsorted(part, rows)
+        return InducingObjective(self.kernel, likelihood, X, y, rows, self.prior)
+
+    def _blocks(self, kernel: Kernel, most: int | None = None) -> tuple[Neighbourhood, ...]:
+        return neighbourhoods(kernel, self.X, np.random.default_rng(self.seed), most=most)
+
+    def _with_neighbours(self, theta: Vector, blocks: tuple[Neighbourhood, ...], rows: Indices) -> LargeObjective:
+        """Return the evidence given neighbours; ``rows`` are inducing inputs in the order of their choice."""
+        parts = (self.kernel, self.likelihood, self.X, self.y, blocks)
+        if not self.likelihood.traits.quadratic:
+            return LocalObjective(*parts, self.inference, self.prior)
+        alone = LocalGaussianObjective(*parts, rows[:0], self.prior)
+        beside = alone.at_inputs(rows[:BESIDE], blocks)
+        gain = beside.evaluate(theta).value - alone.evaluate(theta).value
+        return beside if gain > WORTH * sum(block.own.size for block in blocks) else alone
+
+    def _greedy(self, kernel: Kernel, likelihood: Likelihood) -> tuple[Indices, float]:
+        r"""Return inducing inputs in the order of their choice, and what they leave, :math:`\tfrac12 W r` per row."""
+        pool = np.arange(self.n_rows)
+        if self.n_rows > POOL:
+            pool = np.sort(np.random.default_rng(self.seed).choice(self.n_rows, POOL, replace=False))
+        inputs = self.X.take(pool)
+        all_of_it = 0.5 * typical_curvature(likelihood) * float(np.mean(kernel.diag(inputs)))
+        enough = ENOUGH / all_of_it if self.size is None else 0.0
+        choice = greedy_rows(kernel, inputs, self.size or MOST, enough=enough)
+        return pool[choice.rows], all_of_it * float(choice.left[-1])
+
+
+def covered(objective: LargeObjective) -> int:
+    """Return the number of rows whose evidence it is."""
+    return objective.n_rows if isinstance(objective, InducingObjective) else objective.own.size
+
+
+def typical_curvature(likelihood: Likelihood) -> float:
+    """Return the curvature of a row's loss: one over the variance of the noise, or that of an undecided label."""
+    plain = likelihood.plain
+    if isinstance(plain, Regression):
+        return 1.0 / plain.noise_variance
+    return float(plain.derivatives(np.ones(1), np.zeros(1)).curvature[0])
+
+
+def maximize_large(maximizer: Maximizer, problem: LargeProblem, starts: Sequence[Vector]) -> Maximum:
+    """Maximise the evidence of many rows; see the module.
+
+    Parameters
+    ----------
+    maximizer : Maximizer
+        Options of the searches.
+    problem : LargeProblem
+        What is maximised.
+    starts : sequence of arrays
+        Each a theta of the kernel (followed by that of the likelihood), or of the kernel with its features tied. A
+        single start searches with all rows at once.
+    """
+    if len(starts) == 1:
+        return _rounds(maximizer, starts, THEN, functools.partial(problem.smoothed().at, most=ROWS))
+    first = maximize_on_blocks(maximizer, problem, starts)
+    if first.interrupted:
+        return first
+    maximum = maximize_large(maximizer, problem, [first.theta])
+    return dataclasses.replace(maximum, history=first.history + maximum.history)
+
+
+def maximize_on_blocks(maximizer: Maximizer, problem: LargeProblem, starts: Sequence[Vector]) -> Maximum:
+    """Maximise the evidence of a sample of rows, then that of a sample of blocks: steps 1 and 2 of the module."""
+    first = maximize_evidence(maximizer, problem.sample(), starts)
+    if first.interrupted:
+        return first
+    smooth = problem.smoothed()
+    shorter = first.theta - SHORTER * np.array(["lengthscale" in name for name in problem.names])
+    inside = np.clip(shorter, problem.bounds[:, 0], problem.bounds[:, 1])
+    maximum = _rounds(maximizer, [first.theta, inside], FIRST, smooth.some_blocks)
+    history = first.history + maximum.history
+    if smooth.either and not maximum.interrupted:
+        other = _rounds(maximizer, [first.theta], FIRST[:1], smooth.some_rows)
+        history += other.history
+        maximum = max(maximum, other, key=lambda found: smooth.value_per_row(found.theta))
+    return dataclasses.replace(maximum, history=history)
+
+
+def _rounds(
+    maximizer: Maximizer, starts: Sequence[Vector], budgets: Sequence[int], choose: Callable[[Vector], LargeObjective]
+) -> Maximum:
+    """Maximise what is chosen at the first start, choose anew, and so on; the last round runs until it has converged.
+
+    All starts take part in the first round.
+    """
+    history: tuple[StartRecord, ...] = ()
+    metric: Matrix | None = None
+    for budget in budgets:
+        objective = choose(starts[0])
+        options = dataclasses.replace(
+            maximizer,
+            tol=max(maximizer.tol, GAIN * covered(objective)),
+            max_evaluations=min(budget, maximizer.max_evaluations),
+        )
+        logger.info("%s: %s, at most %d", describe(objective), expected_cost(objective), options.max_evaluations)
+        maximum = options.maximize(objective, starts, metrics=[metric, *[None] * (len(starts) - 1)])
+        best = max(maximum.history, key=lambda record: record.value)
+        spent = sum(record.evaluations for record in maximum.history)
+        seconds = sum(record.seconds for record in maximum.history)
+        message = "%s: log evidence %.6g after %d evaluations in %.3g s"
+        logger.info(message, describe(objective), best.value, spent, seconds)
+        stays = np.max(np.abs(maximum.theta - starts[0]), initial=0.0) <= STAYS
+        history, metric, starts = history + maximum.history, best.H, [maximum.theta]
+        if maximum.interrupted or stays:
+            break
+    return dataclasses.replace(maximum, history=history)
+
+
+def describe(objective: LargeObjective) -> str:
+    """Return the approximation in words."""
+    words = [] if isinstance(objective, LocalObjective) else [f"{objective.rows.size} inducing inputs"]
+    if not isinstance(objective, InducingObjective):
+        words.append(f"{len(objective.neighbourhoods)} blocks given their neighbours")
+    return " and ".join(words)
+
+
+__all__ = [
+    "LargeObjective",
+    "LargeProblem",
+    "covered",
+    "describe",
+    "maximize_large",
+    "maximize_on_blocks",
+    "typical_curvature",
+]

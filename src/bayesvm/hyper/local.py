@@ -1,0 +1,307 @@
+r"""The evidence of blocks of rows given their neighbours, as a function of :math:`\theta`.
+
+Two objectives. For Gaussian noise, inducing inputs carry what is common to all rows, and blocks given their neighbours
+what these leave over (:mod:`bayesvm.inference.low_rank.conditional`). For any other likelihood every conditional
+evidence is the ratio of two that an inference method knows,
+
+.. math:: \ln p(y) \approx \sum_b \ln Z(y_{C_b \cup B_b}) - \ln Z(y_{C_b}),
+
+so that all likelihoods, inference methods and kernels of the library serve as they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Self
+
+import numpy as np
+
+from bayesvm.hyper.inducing import KernelFeatures
+from bayesvm.hyper.neighbours import Neighbourhood
+from bayesvm.hyper.objective import ModelParameters
+from bayesvm.hyper.priors import Flat, Hyperprior
+from bayesvm.inference.base import Evidence, Inference, Inferred
+from bayesvm.inference.exact import Exact
+from bayesvm.inference.low_rank.conditional import BlockSums, ConditionalBlock, TargetPosterior
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.linalg.cholesky_pullback import cholesky_pullback
+from bayesvm.solvers.base import Status
+from bayesvm.typing import Indices, Matrix, Vector
+
+#: Entries of the factors of all blocks that are kept between the two passes of an evaluation; more are made anew.
+KEPT = 1 << 27
+
+
+@dataclasses.dataclass(frozen=True)
+class LocalEvaluation:
+    """Value (with the log hyperprior), gradient and evidence at theta."""
+
+    theta: Vector
+    value: float
+    gradient: Vector
+    evidence: Evidence
+
+
+@dataclasses.dataclass(frozen=True)
+class _Local(ModelParameters):
+    """What both objectives have: the model, all rows, and the blocks."""
+
+    kernel: Kernel
+    likelihood: Likelihood
+    X: Inputs
+    y: Matrix
+    neighbourhoods: tuple[Neighbourhood, ...]
+
+    def __sizeof__(self) -> int:
+        """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
+        return object.__sizeof__(self) + sys.getsizeof(self.X) + sys.getsizeof(self.y)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return len(self.X)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the inputs."""
+        return self.X.n_features
+
+    @property
+    def own(self) -> Indices:
+        """Rows of all blocks."""
+        return np.concatenate([neighbourhood.own for neighbourhood in self.neighbourhoods])
+
+    @property
+    def columns(self) -> Matrix:
+        """Targets, one column per output."""
+        return self.y[:, None] if self.y.ndim == 1 else self.y
+
+    @property
+    def outputs(self) -> tuple[Vector, ...]:
+        """Targets of every output."""
+        return tuple(np.ascontiguousarray(self.columns.T))
+
+
+@dataclasses.dataclass(frozen=True)
+class LocalGaussianObjective(_Local):
+    r"""Log evidence of Gaussian noise with inducing inputs and blocks given their neighbours, plus log hyperprior.
+
+    Parameters
+    ----------
+    kernel, likelihood : Kernel, Likelihood
+        The model; the loss is quadratic, with positive weights if it has any.
+    X : Inputs
+        Training inputs.
+    y : array, shape (n,) or (n, q)
+        Targets, one column per output.
+    neighbourhoods : tuple of Neighbourhood
+        The blocks.
+    rows : array of int
+        Training rows that are the inducing inputs, increasing; none if empty.
+    prior : Hyperprior
+        Density of theta.
+    inference : Inference
+        What the evidence approximates: exact inference.
+    """
+
+    rows: Indices
+    prior: Hyperprior = dataclasses.field(default_factory=Flat)
+    inference: Inference = dataclasses.field(default_factory=Exact)
+
+    def at_inputs(self, rows: Indices, neighbourhoods: tuple[Neighbourhood, ...]) -> Self:
+        """Return the objective with other inducing inputs (row numbers in any order) and blocks."""
+        return dataclasses.replace(self, rows=np.sort(rows), neighbourhoods=neighbourhoods)
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> LocalEvaluation:
+        """Return value, gradient and evidence at ``theta``; there is no mode to be found, so no warm start."""
+        theta = np.asarray(theta, dtype=float)
+        kernel, likelihood = self.model(theta)
+        process = LocalProcess.of(kernel, likelihood, self.X, self.columns, self.rows)
+        size = sum(h.rows.size * (h.rows.size + self.rows.size) for h in self.neighbourhoods)
+        blocks = list(process.blocks(self.neighbourhoods)) if size <= KEPT else None
+        sums = process.sums(blocks or process.blocks(self.neighbourhoods))
+        posterior, density = sums.solve()
+        gradient = self._gradient(process, posterior, blocks or process.blocks(self.neighbourhoods))
+        constant = process.constant(self.own)
+        value = density + constant
+        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
+        evidence = _evidence(value, {"density": density, "constant": constant}, Status.CONVERGED, np.empty(0))
+        return LocalEvaluation(theta, value + log_prior, gradient + prior_gradient, evidence)
+
+    def _gradient(
+        self, process: LocalProcess, posterior: TargetPosterior, blocks: Iterable[ConditionalBlock]
+    ) -> Vector:
+        """Return the derivatives in the parameters of kernel and likelihood."""
+        kernel, made, phi = process.kernel, process.made, process.phi
+        gradient, bar, dnoise = np.zeros(kernel.theta.size), np.zeros_like(phi), np.zeros(len(self.X))
+        for neighbourhood, block in zip(self.neighbourhoods, blocks, strict=True):
+            J = neighbourhood.rows
+            dA, dphi = block.cotangents(posterior)
+            gradient += kernel.pullback(self.X.take(J), dA)
+            bar[J] += dphi - 2.0 * (dA @ phi[J])
+            dnoise[J] += np.diagonal(dA)
+        if made is not None:
+            gradient += kernel.cross_pullback(self.X, made.Z, made.factor.back_solve(bar.T).T)
+            lower = -made.factor.back_solve(np.asfortranarray(bar.T @ phi))
+            gradient += kernel.pullback(made.Z, cholesky_pullback(made.factor, lower))
+        return np.concatenate([gradient, process.noise_gradient(dnoise, self.own)])
+
+
+@dataclasses.dataclass(frozen=True)
+class LocalProcess:
+    """Kernel, quadratic loss, targets and inducing inputs with the features of all training rows.
+
+    Attributes
+    ----------
+    kernel, likelihood, X, y : Kernel, Likelihood, Inputs, array of shape (n, q)
+        Model and data.
+    made : KernelFeatures or None
+        Features of the inducing inputs, None if there are none.
+    phi : array, shape (n, m)
+        Features of all rows.
+    noise : array, shape (n,)
+        Variances of the noise, 1 / W.
+    least : array, shape (n,)
+        Losses at their minimum.
+    """
+
+    kernel: Kernel
+    likelihood: Likelihood
+    X: Inputs
+    y: Matrix
+    made: KernelFeatures | None
+    phi: Matrix
+    noise: Vector
+    least: Vector
+
+    @classmethod
+    def of(cls, kernel: Kernel, likelihood: Likelihood, X: Inputs, y: Matrix, rows: Indices) -> LocalProcess:
+        """Compute features and noise."""
+        made = KernelFeatures.of(kernel, X, X.take(rows)) if rows.size else None
+        phi = np.empty((len(X), rows.size))
+        for part, values in made.blocks() if made is not None else ():
+            phi[part] = values
+        least = likelihood.derivatives(y[:, 0], y[:, 0])
+        return cls(kernel, likelihood, X, y, made, phi, 1.0 / least.curvature, least.loss)
+
+    def constant(self, rows: Indices) -> float:
+        r"""Return what the losses of some rows add to their density: :math:`-\tfrac12 \ln 2\pi` each, if unweighted.
+
+        Per row :math:`-\min \ell - \tfrac12 \ln W`.
+        """
+        per_row = 0.5 * np.log(self.noise[rows]) - self.least[rows]
+        return float(self.y.shape[1] * np.sum(per_row))
+
+    def noise_gradient(self, dnoise: Vector, rows: Indices) -> Vector:
+        """Return the derivatives in the parameters of the likelihood.
+
+        ``dnoise`` are those of the log density in the variances of the noise, ``rows`` those that have a constant.
+        """
+        if not self.likelihood.theta.size:
+            return np.empty(0)
+        p, q = self.likelihood.theta_derivatives(self.y[:, 0], self.y[:, 0]), self.y.shape[1]
+        per_row = -dnoise * self.noise**2
+        per_row[rows] -= 0.5 * q * self.noise[rows]
+        return np.asarray(p.curvature @ per_row - q * p.loss[:, rows].sum(axis=1))
+
+    def covariance(self, rows: Indices) -> Matrix:
+        """Return the covariance of the targets of some rows that the features leave over."""
+        A = self.kernel.gram(self.X.take(rows))
+        A -= self.phi[rows] @ self.phi[rows].T
+        A[np.diag_indices_from(A)] += self.noise[rows]
+        return A
+
+    def block(self, rows: Indices, given: int = 0) -> ConditionalBlock:
+        """Return some rows whitened, of which the first ``given`` are those that the others are conditioned on."""
+        return ConditionalBlock.of(self.covariance(rows), self.y[rows], self.phi[rows], given)
+
+    def blocks(self, neighbourhoods: Iterable[Neighbourhood]) -> Iterator[ConditionalBlock]:
+        """Yield all blocks."""
+        for neighbourhood in neighbourhoods:
+            yield self.block(neighbourhood.rows, neighbourhood.given.size)
+
+    def sums(self, blocks: Iterable[ConditionalBlock]) -> BlockSums:
+        """Return the sums over all blocks."""
+        sums = BlockSums.empty(self.phi.shape[1], self.y.shape[1])
+        for block in blocks:
+            sums.add(block)
+        return sums
+
+    def features(self, X: Inputs) -> Matrix:
+        """Return the features of new rows."""
+        return np.empty((len(X), 0)) if self.made is None else self.made.at(X)
+
+
+@dataclasses.dataclass(frozen=True)
+class LocalObjective(_Local):
+    r"""Log evidence of blocks given their neighbours by any inference method, plus log hyperprior.
+
+    Parameters
+    ----------
+    kernel, likelihood : Kernel, Likelihood
+        The model.
+    X : Inputs
+        Training inputs.
+    y : array, shape (n,) or (n, q)
+        Labels -1/+1 or targets, one column per output.
+    neighbourhoods : tuple of Neighbourhood
+        The blocks.
+    inference : Inference
+        Gives the evidences of a few hundred rows.
+    prior : Hyperprior
+        Density of theta.
+    """
+
+    inference: Inference
+    prior: Hyperprior = dataclasses.field(default_factory=Flat)
+
+    def at_blocks(self, neighbourhoods: tuple[Neighbourhood, ...]) -> Self:
+        """Return the objective with other blocks."""
+        return dataclasses.replace(self, neighbourhoods=neighbourhoods)
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> LocalEvaluation:
+        """Return value, gradient and evidence at ``theta``.
+
+        ``warm_start`` is the ``evidence.latent`` of an earlier evaluation: latent values of all blocks in turn.
+        """
+        theta = np.asarray(theta, dtype=float)
+        kernel, likelihood = self.model(theta)
+        value, gradient, dphi = 0.0, np.zeros(kernel.theta.size), np.zeros(likelihood.theta.size)
+        latents, statuses, offset = [], [], 0
+        for h in self.neighbourhoods:
+            inputs, dK = self.X.take(h.rows), np.zeros((h.rows.size, h.rows.size))
+            K = kernel.gram(inputs)
+            for y in self.outputs:
+                for sign, size in ((1.0, h.rows.size), (-1.0, h.given.size)):
+                    start = None if warm_start is None else warm_start[..., offset : offset + size]
+                    offset += size
+                    if not size:
+                        continue
+                    _, found = self._infer(K, y, likelihood, h.rows[:size], start)
+                    dK[np.ix_(found.rows, found.rows)] += sign * found.dK
+                    value, dphi = value + sign * found.value, dphi + sign * found.dphi
+                    latents.append(found.latent)
+                    statuses.append(found.status)
+            gradient += kernel.pullback(inputs, dK)
+        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
+        status = next((s for s in statuses if not s.ok), Status.CONVERGED)
+        evidence = _evidence(value, {"conditionals": value}, status, np.concatenate(latents, axis=-1))
+        slope = np.concatenate([gradient, dphi]) + prior_gradient
+        return LocalEvaluation(theta, value + log_prior, slope, evidence)
+
+    def _infer(self, K: Matrix, y: Vector, likelihood: Likelihood, rows: Indices, start: Vector | None) -> Inferred:
+        part = K if rows.size == K.shape[0] else np.ascontiguousarray(K[: rows.size, : rows.size])
+        return self.inference.infer(part, y[rows], likelihood.part(rows), warm_start=start)
+
+
+def _evidence(value: float, terms: dict[str, float], status: Status, latent: Vector) -> Evidence:
+    """Return an evidence without cotangents of its own."""
+    none = np.empty(0, dtype=np.intp)
+    return Evidence(value, terms, none, np.empty((0, 0)), np.empty(0), status, latent, 1)
+
+
+__all__ = ["LocalEvaluation", "LocalGaussianObjective", "LocalObjective", "LocalProcess"]

@@ -1,0 +1,364 @@
+r"""Gaussian process models of many rows: inducing inputs, and rows given their neighbours.
+
+With inducing inputs alone the fitted model is a Gaussian process model whose support are the inducing inputs
+(:class:`InducingModel`). With neighbours there is no posterior of all rows: new rows are predicted block by
+block, each block from the training rows that are most correlated with it (:class:`LocalModel`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bayesvm.hyper import Maximum
+from bayesvm.hyper.inducing import InducingObjective, total_evidence
+from bayesvm.hyper.large import ENOUGH, SAMPLE, LargeProblem, describe, maximize_large, maximize_on_blocks
+from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective, LocalProcess
+from bayesvm.hyper.neighbours import bisected, largest, nearest, similarity
+from bayesvm.hyper.subsample import drawn_rows
+from bayesvm.inference import EP, Marginals, Posterior, leave_one_out
+from bayesvm.inference.low_rank import WeightEvidence
+from bayesvm.inference.low_rank.conditional import Conditioned, TargetPosterior, conditioned
+from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.linalg import cholesky
+from bayesvm.linalg.covariance_root import covariance_root
+from bayesvm.models.base import FittedModel, KernelCandidate, ModelSpec, TrainingData
+from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
+from bayesvm.typing import Indices, Matrix, Vector
+
+logger = logging.getLogger(__name__)
+
+#: New rows that are predicted together, and training rows from which they are.
+TOGETHER = 32
+FROM = 512
+#: Training rows whose marginals are computed together, and how many others they are given.
+BLOCK = 64
+OTHERS = 192
+#: Features up to which the default kernel has one length scale for each.
+ARD_FEATURES = 64
+#: Least marginal variance over that of the cavity, below which a row alone decides about its latent value.
+LEAST_REST = 1e-6
+
+
+@dataclasses.dataclass(frozen=True)
+class InducingModel(GaussianProcessModel):
+    """A model whose support are its inducing inputs."""
+
+    def refined(self, method: EP | None) -> GaussianProcessModel:
+        """Return the model with marginals at its training rows; no other method is known for inducing inputs."""
+        assert method is None
+        objective: Any = self.objective
+        found = objective.infer(self.theta, self.evidence.latent)
+        return dataclasses.replace(self, marginals=tuple(_marginals(e, self.likelihood) for e in found))
+
+
+@dataclasses.dataclass(frozen=True)
+class LocalModel(GaussianProcessModel):
+    """A model that predicts every block of new rows from its own neighbours; ``inputs`` are all training rows.
+
+    There are no coefficients, and ``posteriors`` is empty: the posterior of a block is made when it is asked for.
+    """
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of latent functions."""
+        return len(self.objective.outputs)
+
+    @property
+    def basis(self) -> Indices:
+        """All training rows: every block of new rows has neighbours of its own."""
+        return np.arange(len(self.inputs))
+
+    @property
+    def support(self) -> Indices:
+        """No row has a coefficient of its own."""
+        return np.empty(0, dtype=np.intp)
+
+    @property
+    def coefficients(self) -> Matrix:
+        """None."""
+        return np.empty((self.n_outputs, 0))
+
+    def at(self, theta: Vector) -> GaussianProcessModel:
+        """Return the same model with other hyperparameters; its neighbourhoods and its calibration are kept."""
+        first = self.objective.evaluate(theta)
+        kernel, likelihood = self.objective.model(theta)
+        maximum = Maximum.at(first.theta, first.value, None)
+        other = dataclasses.replace(
+            self, kernel=kernel, likelihood=likelihood, evidence=first.evidence, maximum=maximum
+        )
+        return other.with_marginals()
+
+    def mean(self, X: Inputs) -> Matrix:
+        """Return the means of the latent functions."""
+        return self.latent(X)[0]
+
+    def latent(self, X: Inputs) -> tuple[Matrix, Matrix]:
+        """Return means and variances of the latent functions at the rows of X (standardised), block by block."""
+        mean, var = np.empty((len(X), self.n_outputs)), np.empty((len(X), self.n_outputs))
+        for rows in bisected(self.kernel, X, TOGETHER, np.random.default_rng(0)):
+            part = X.take(rows)
+            given = nearest(self.kernel, part, self.inputs, FROM)
+            mean[rows], var[rows] = self.neighbours.moments(part, given)
+        return mean, np.maximum(var, 0.0)
+
+    def sample(self, X: Inputs, n_draws: int, rng: np.random.Generator) -> Matrix:
+        """Return joint draws of the latent functions at the rows of X, shape (n, n_draws, q)."""
+        given = nearest(self.kernel, X, self.inputs, max(FROM, len(X)))
+        scale, draws = float(np.max(self.kernel.diag(X))), []
+        for mean, covariance in self.neighbours.joint(X, given):
+            root = covariance_root(covariance, scale, what="posterior covariance")
+            draws.append(mean[:, None] + root @ rng.standard_normal((len(X), n_draws)))
+        return np.stack(draws, axis=-1)
+
+    @functools.cached_property
+    def neighbours(self) -> GaussianNeighbours | Neighbours:
+        """What predicts a block from given training rows."""
+        _ = self.inputs.centre, self.objective.X.centre  # known to the parts of both, instead of computed for each
+        objective: Any = self.objective
+        if isinstance(objective, LocalGaussianObjective):
+            return GaussianNeighbours.of(objective, self.theta)
+        return Neighbours(self.kernel, objective, self.theta)
+
+    def with_marginals(self) -> LocalModel:
+        """Return the model with the marginals of its training rows, each block given its own rows and others."""
+        n, q = len(self.inputs), self.n_outputs
+        columns = np.empty((4, n, q))
+        for own in bisected(self.kernel, self.inputs, BLOCK, np.random.default_rng(1)):
+            similar = similarity(self.kernel, self.inputs, own)
+            similar[own] = np.inf
+            columns[:, own] = self.neighbours.marginals(largest(similar, OTHERS + own.size), own)
+        mean, var, alpha, rest = columns
+        copies = self.likelihood.copies
+        marginals = tuple(Marginals(mean[:, k], var[:, k], alpha[:, k], rest[:, k], copies) for k in range(q))
+        return dataclasses.replace(self, marginals=marginals)
+
+
+@dataclasses.dataclass(frozen=True)
+class GaussianNeighbours:
+    """Predictions from neighbours for Gaussian noise, on top of inducing inputs."""
+
+    process: LocalProcess
+    posterior: TargetPosterior
+
+    @classmethod
+    def of(cls, objective: LocalGaussianObjective, theta: Vector) -> GaussianNeighbours:
+        """Compute the posterior of the weights of the inducing inputs from all blocks."""
+        process = LocalProcess.of(*objective.model(theta), objective.X, objective.columns, objective.rows)
+        return cls(process, process.sums(process.blocks(objective.neighbourhoods)).solve()[0])
+
+    def _conditioned(self, X: Inputs, given: Indices) -> Conditioned:
+        process = self.process
+        phi, part = process.features(X), process.X.take(given)
+        cross = process.kernel.gram(part, X) - process.phi[given] @ phi.T
+        return conditioned(process.block(given), cross, process.kernel.gram(X) - phi @ phi.T, phi, self.posterior)
+
+    def moments(self, X: Inputs, given: Indices) -> tuple[Matrix, Matrix]:
+        """Return means and variances of the latent functions, one column per output."""
+        found = self._conditioned(X, given)
+        return found.mean, np.repeat(found.var(self.posterior)[:, None], found.mean.shape[1], axis=1)
+
+    def joint(self, X: Inputs, given: Indices) -> Iterator[tuple[Vector, Matrix]]:
+        """Yield mean and covariance of every output."""
+        found = self._conditioned(X, given)
+        covariance = found.covariance(self.posterior)
+        return ((column, covariance) for column in found.mean.T)
+
+    def marginals(self, rows: Indices, own: Indices) -> Matrix:
+        r"""Return mean, variance, alpha and :math:`1 - v W` of the own rows, given all the rows.
+
+        The targets of the rows have the mean :math:`\Phi \hat w` and the covariance
+        :math:`M = A + \Phi S^{-1} \Phi^\top`, where the weights' posterior counts as known; then
+        :math:`\alpha = M^{-1} (y - \Phi \hat w)` and :math:`1 - v W = (M^{-1})_{ii} / W_i`.
+        """
+        process, (y, phi) = self.process, (self.process.y[rows], self.process.phi[rows])
+        half = self.posterior.factor.half_solve(phi.T)
+        M = process.covariance(rows) + half.T @ half
+        factor = cholesky(M, overwrite=True, what="the covariance of a block of targets")
+        at = np.searchsorted(rows, own)
+        alpha = factor.solve(np.asfortranarray(y - phi @ self.posterior.mean))[at]
+        noise = process.noise[own][:, None]
+        rest = np.maximum(noise * factor.inverse_diagonal()[at][:, None], LEAST_REST)
+        per_copy = np.broadcast_to(process.likelihood.copies, len(process.X))[own][:, None]
+        columns = (y[at] - noise * alpha, noise * (1.0 - rest), alpha, 1.0 + (rest - 1.0) / per_copy)
+        return np.stack([np.broadcast_to(column, alpha.shape) for column in columns])
+
+
+@dataclasses.dataclass(frozen=True)
+class Neighbours:
+    """Predictions from neighbours by the inference method of the objective."""
+
+    kernel: Kernel
+    objective: LocalObjective
+    theta: Vector
+
+    def _posteriors(self, rows: Indices) -> tuple[Inputs, Matrix, list[Posterior]]:
+        """Return some training rows, their Gram matrix, and the posterior of every output given them."""
+        objective, part = self.objective, self.objective.X.take(rows)
+        likelihood, K = objective.model(self.theta)[1].part(rows), self.kernel.gram(part)
+        return part, K, [objective.inference.infer(K, y[rows], likelihood)[0] for y in objective.outputs]
+
+    def moments(self, X: Inputs, given: Indices) -> tuple[Matrix, Matrix]:
+        """Return means and variances of the latent functions, one column per output."""
+        part, _, posteriors = self._posteriors(given)
+        K_s, prior = self.kernel.gram(X, part), self.kernel.diag(X)
+        pairs = [(p.mean(K_s[:, p.support]), p.var(K_s[:, p.support], prior)) for p in posteriors]
+        return np.column_stack([mean for mean, _ in pairs]), np.column_stack([var for _, var in pairs])
+
+    def joint(self, X: Inputs, given: Indices) -> Iterator[tuple[Vector, Matrix]]:
+        """Yield mean and covariance of every output."""
+        part, _, posteriors = self._posteriors(given)
+        K_s, K_ss = self.kernel.gram(X, part), self.kernel.gram(X)
+        for p in posteriors:
+            yield p.mean(K_s[:, p.support]), p.covariance(K_s[:, p.support], K_ss)
+
+    def marginals(self, rows: Indices, own: Indices) -> Matrix:
+        """Return mean, variance, alpha and 1 - v W of the own rows, given all the rows."""
+        _, K, posteriors = self._posteriors(rows)
+        at, copies = np.searchsorted(rows, own), self.objective.likelihood.part(rows).copies
+        found = [leave_one_out(K, p, copies) for p in posteriors]
+        columns = (np.column_stack([getattr(q, name)[at] for q in found]) for name in ("mean", "var", "alpha", "rest"))
+        return np.stack(list(columns))
+
+
+@dataclasses.dataclass(frozen=True)
+class LargeProcess(GaussianProcess):
+    """A Gaussian process of many rows; its posterior is always that of ``inference``.
+
+    Parameters
+    ----------
+    size : int or None
+        Number of inducing inputs; None: as many as are needed, and neighbours where these are not enough.
+    """
+
+    search: ClassVar[Any] = staticmethod(maximize_large)
+
+    size: int | None = None
+
+    def objective(self, kernel: Kernel, data: TrainingData) -> Any:
+        """Return the problem, after checks that likelihood and kernel can be used."""
+        super().objective(kernel, sampled(data))
+        likelihood, seed = weighted_likelihood(self.likelihood, data), self.options.random_state or 0
+        X, y = data.X, data.targets
+        return LargeProblem(kernel, likelihood, self.inference, X, y, self.size, self.hyperprior, seed)
+
+    def model(self, objective: Any, maximum: Maximum, data: TrainingData) -> GaussianProcessModel:
+        """Return the model at the maximum, with inducing inputs and neighbours chosen there."""
+        final: Any = objective.at(maximum.theta)
+        logger.info("final choice: %s", describe(final))
+        kernel, likelihood = final.model(maximum.theta)
+        maximum = dataclasses.replace(maximum, latent=None)  # that of other rows or blocks
+        if isinstance(final, InducingObjective):
+            model = _inducing_model(final, maximum, data)
+            left = -model.evidence.terms["trace"] / (final.n_rows * model.n_outputs)
+            if self.size is None and left > 2.0 * ENOUGH:
+                message = "%d inducing inputs, as many as are tried, leave %.2g nats per row over: detail is lost"
+                logger.warning(message, final.rows.size, left)
+            return model
+        evidence = final.evaluate(maximum.theta).evidence
+        rows = final.rows if isinstance(final, LocalGaussianObjective) else np.empty(0, dtype=np.intp)
+        attributes = _attributes(final.X.take(rows), data, (evidence.value, np.nan), np.nan)
+        inputs = final.X.forget()
+        local = LocalModel(kernel, likelihood, (), inputs, evidence, final, maximum, attributes=attributes)
+        return local.with_marginals()
+
+    def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
+        """Return the model with its predictions calibrated."""
+        return model.calibrated(self.calibrate, data.counts, tuned=self.options.optimize)
+
+
+def _inducing_model(objective: InducingObjective, maximum: Maximum, data: TrainingData) -> GaussianProcessModel:
+    """Return the model with inducing inputs alone, with its marginals and the bounds of its evidence."""
+    kernel, likelihood = objective.model(maximum.theta)
+    found = objective.infer(maximum.theta)
+    evidence, quadratic = total_evidence(found), likelihood.traits.quadratic
+    upper = float(sum(e.upper_bound() for e in found)) if quadratic else np.nan
+    gap = upper - evidence.value if quadratic else -evidence.terms["trace"]
+    Z = objective.X.take(objective.rows)
+    return InducingModel(
+        kernel,
+        likelihood,
+        objective.posteriors(maximum.theta, found),
+        Z.forget(),
+        evidence,
+        dataclasses.replace(objective, X=objective.X.forget()),  # type: ignore[arg-type]
+        maximum,
+        marginals=tuple(_marginals(e, likelihood) for e in found),
+        attributes=_attributes(Z, data, (evidence.value, upper), gap),
+    )
+
+
+def _attributes(Z: Inputs, data: TrainingData, bounds: tuple[float, float], gap: float) -> dict[str, Any]:
+    """Return the fitted attributes that tell about the approximation."""
+    return {"inducing_inputs": _in_units(Z, data), "log_evidence_bounds": np.array([bounds]), "approximation_gap": gap}
+
+
+def _marginals(found: WeightEvidence, likelihood: Likelihood) -> Marginals:
+    r"""Return the marginals at the training rows, from which the predictions without each row follow.
+
+    A row's own term tells about :math:`\phi_i^\top w` alone, of variance :math:`v_i - r_i`, and not about what the
+    features leave over, of variance :math:`r_i`, which is added afterwards.
+    """
+    d, copies = found.derivatives, likelihood.copies
+    explained = found.var - found.residual
+    rest = np.maximum(1.0 - explained * d.curvature / copies, LEAST_REST)
+    var = explained / rest + found.residual
+    step = explained / rest * d.gradient  # from the mean to that without the row, times the number of copies
+    return Marginals(found.latent, found.var, -step / var, found.var / var, copies)
+
+
+def sampled(data: TrainingData) -> TrainingData:
+    """Return some of the rows; two classes are balanced as far as possible."""
+    rows = drawn_rows(data.targets, min(SAMPLE, data.n_rows))
+    weights = None if data.weights is None else data.weights[rows]
+    codes = None if data.codes is None else data.codes[rows]
+    return dataclasses.replace(data, X=data.X.take(rows), y=data.y[rows], weights=weights, codes=codes)
+
+
+def _in_units(Z: Inputs, data: TrainingData) -> Any:
+    """Return inputs in the user's units."""
+    if data.standardizer is None:
+        return Z.X
+    if Z.is_sparse:
+        return Z.X.multiply(data.standardizer.scale).tocsr()
+    return Z.X * data.standardizer.scale + data.standardizer.shift
+
+
+@dataclasses.dataclass(frozen=True)
+class BestOnSample:
+    """Several kernels, of which the one that does best after a search on samples is fitted to all rows.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        With one length scale for all features.
+    """
+
+    kernels: tuple[Kernel, ...]
+
+    def __call__(self, spec: ModelSpec, data: TrainingData, tried: Sequence[FittedModel]) -> Iterator[KernelCandidate]:
+        """Yield the best kernel, with one length scale per feature unless these are too many."""
+        assert isinstance(spec, LargeProcess)
+        maximizer, found = spec.options.maximizer, []
+        for form in self.kernels:
+            kernel = form.with_ard() if 1 < data.n_features <= ARD_FEATURES else form
+            problem = spec.objective(kernel.bind(data.n_features, data.names), data)
+            starts = spec.starts(problem.kernel, data, max(2, spec.options.n_starts))
+            maximum = maximize_on_blocks(maximizer, problem, starts)
+            if maximum.interrupted:  # there is nothing to keep yet
+                raise KeyboardInterrupt
+            value = problem.value_per_row(maximum.theta)
+            logger.info("%s: log evidence per row %.4g", form, value)
+            found.append((value, problem.kernel, maximum))
+        _, kernel, maximum = max(found, key=lambda item: item[0])
+        yield KernelCandidate(kernel, starts=[maximum.theta])
+
+
+__all__ = ["BestOnSample", "InducingModel", "LargeProcess", "LocalModel"]

@@ -1,0 +1,276 @@
+"""Machines of many rows through the estimators: what ``inducing`` means, and that everything else works on top of it.
+
+The sizes at which approximations begin are made small, so that a few hundred rows show all of them.
+"""
+
+import logging
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from bayesvm import BayesianSVC, BayesianSVR, GPClassifier, GPRegressor
+from bayesvm.estimators import _large
+from bayesvm.hyper import large as search
+from bayesvm.inference import EP
+from bayesvm.kernels import Constant, Gaussian, Matern32
+from bayesvm.models import large as models
+from bayesvm.models.large import LocalModel
+from bayesvm.persistence import load, save
+
+QUICK = {"n_starts": 2, "random_state": 0, "evidence_tol": 0.1}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    sizes = {
+        _large: {"EXACT_ROWS": 200},
+        search: {"SAMPLE": 120, "BLOCKS": 4, "POOL": 250, "MOST": 60, "BESIDE": 10, "FIRST": (6, 6), "THEN": (6, 20)},
+        models: {"TOGETHER": 16, "FROM": 150, "BLOCK": 32, "OTHERS": 96},
+    }
+    for module, changes in sizes.items():
+        for name, value in changes.items():
+            monkeypatch.setattr(module, name, value)
+
+
+def waves(n=400, seed=0, rough=True):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.0, 2.0, size=(n, 2))
+    f = np.sin((4.0 if rough else 1.0) * X[:, 0]) + 0.5 * X[:, 1]
+    return X, f, f + 0.1 * rng.normal(size=n)
+
+
+def labels(n=400, seed=0, rough=True):
+    X, _f, y = waves(n, seed, rough)
+    return X, np.where(y > 0.0, "yes", "no")
+
+
+@pytest.mark.parametrize("rough", [False, True])
+@pytest.mark.parametrize("make", [GPRegressor, BayesianSVR])
+def test_regression(make, rough):
+    X, _, y = waves(rough=rough)
+    new, f, _ = waves(200, 1, rough)
+    machine = make(**QUICK).fit(X, y)
+    mean, std = machine.predict(new, return_std=True)
+    low, high = machine.predict_interval(new)
+    assert np.sqrt(np.mean((mean - f) ** 2)) < (0.1 if rough else 0.06)
+    assert mean.shape == std.shape == low.shape == high.shape == (200,)
+    assert np.all(std > 0.0)
+    assert np.all(low < high)
+    assert machine.log_density(new, f).shape == (200,)
+    assert np.isfinite(machine.loo_log_likelihood_)
+    assert np.isfinite(machine.log_evidence_)
+    assert machine.log_evidence_bounds_.shape == (1, 2)
+    assert machine.log_evidence_bounds_[0, 0] == pytest.approx(machine.log_evidence_)
+    assert machine.inducing_inputs_.shape[1] == 2
+    assert machine.sample(new[:5], 3, random_state=0).shape == (5, 3)
+    assert machine.log_evidence() == pytest.approx(machine.log_evidence_, rel=1e-6)
+
+
+def test_smooth_functions_need_no_neighbours_and_rough_ones_do():
+    X, _, y = waves(rough=False)
+    smooth = GPRegressor(**QUICK).fit(X, y)
+    assert not isinstance(smooth.models_[0], LocalModel)
+    assert smooth.inducing_inputs_.shape[0] == smooth.support_.size < 60
+    assert smooth.log_evidence_bounds_[0, 1] - smooth.log_evidence_bounds_[0, 0] == pytest.approx(
+        smooth.approximation_gap_
+    )
+    X, _, y = waves(rough=True)
+    rough = GPRegressor(kernel=Matern32(1.0, (0.1, 0.1)) + Constant(), optimizer=None).fit(X, y)
+    assert isinstance(rough.models_[0], LocalModel)
+    assert np.isnan(rough.approximation_gap_)
+
+
+def test_bounds_hold_the_exact_evidence():
+    X, _, y = waves(300)
+    machine = GPRegressor(inducing=20, **QUICK).fit(X, y)
+    given = {"kernel": machine.models_[0].kernel, "likelihood": machine.likelihood_, "optimizer": None}
+    exact = GPRegressor(inducing=None, **given).fit(X, y)
+    low, high = machine.log_evidence_bounds_[0]
+    assert low <= exact.log_evidence_ <= high
+    assert machine.inducing_inputs_.shape == (20, 2)
+    np.testing.assert_allclose(machine.inducing_inputs_, X[machine.support_])
+
+
+@pytest.mark.parametrize("make", [GPRegressor, GPClassifier])
+def test_all_rows_as_inducing_inputs_are_the_exact_machine(make):
+    X, _, y = waves(150)
+    t = np.where(y > 0.0, 1, 0) if make is GPClassifier else y
+    given = {"kernel": Matern32(2.0, 0.8) + Constant(), "optimizer": None}
+    a, b = make(inducing=None, **given).fit(X, t), make(inducing=150, **given).fit(X, t)
+    new = waves(40, 1)[0]
+    (m, s), (k, v) = a.predict_latent(new), b.predict_latent(new)
+    np.testing.assert_allclose(k, m, atol=1e-6)
+    np.testing.assert_allclose(v, s, atol=1e-6)
+    assert b.log_evidence_ == pytest.approx(a.log_evidence_, rel=1e-8)
+    assert b.loo_log_likelihood_ == pytest.approx(a.loo_log_likelihood_, rel=1e-5)
+
+
+@pytest.mark.parametrize("make", [GPRegressor, GPClassifier, BayesianSVC])
+def test_neighbours_that_are_all_rows_are_the_exact_machine(make, monkeypatch):
+    for name in ("FROM", "OTHERS"):
+        monkeypatch.setattr(models, name, 1000)
+    monkeypatch.setattr(search, "ENOUGH", 0.0)
+    monkeypatch.setattr(search, "MOST", 3)
+    X, _, y = waves(260)
+    t = y if make is GPRegressor else np.where(y > 0.0, 1, 0)
+    given = {"kernel": Matern32(2.0, 0.3) + Constant(), "optimizer": None, "calibrate": None}
+    given |= {"posterior": "laplace"} if make is BayesianSVC else {}
+    a, b = make(inducing=None, **given).fit(X, t), make(**given).fit(X, t)
+    assert isinstance(b.models_[0], LocalModel)
+    new = waves(40, 1)[0]
+    (m, s), (k, v) = a.predict_latent(new), b.predict_latent(new)
+    np.testing.assert_allclose(k, m, atol=1e-5)
+    np.testing.assert_allclose(v, s, atol=1e-5)
+    assert b.loo_log_likelihood_ == pytest.approx(a.loo_log_likelihood_, rel=1e-3)
+
+
+@pytest.mark.parametrize("make", [BayesianSVC, GPClassifier])
+@pytest.mark.parametrize("rough", [False, True])
+def test_classification(make, rough):
+    X, y = labels(rough=rough)
+    new, t = labels(200, 1, rough)
+    machine = make(**QUICK).fit(X, y)
+    proba = machine.predict_proba(new)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert np.mean(machine.predict(new) == t) > (0.8 if rough else 0.9)
+    assert machine.loo_proba_.shape == (400, 2)
+    assert np.isfinite(machine.loo_log_likelihood_)
+    assert len(machine.calibration_) == 1
+
+
+def test_three_classes_and_weights():
+    X, f, _ = waves(rough=False)
+    y = np.digitize(f, [-0.5, 0.5])
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, y.size)
+    machine = GPClassifier(inducing=30, **QUICK).fit(X, y, sample_weight=weights)
+    assert machine.predict_proba(X).shape == (400, 3)
+    assert np.mean(machine.predict(X) == y) > 0.9
+    assert machine.log_evidence_bounds_.shape == (3, 2)
+
+
+def test_weights_count_as_repeated_rows():
+    X, _, y = waves(250)
+    counts = np.random.default_rng(1).integers(1, 3, y.size)
+    given = {"kernel": Matern32(1.0, 0.5) + Constant(), "optimizer": None, "inducing": 40, "standardize": False}
+    weighted = GPRegressor(**given).fit(X, y, sample_weight=counts)
+    rows = weighted.support_
+    X2, y2 = np.repeat(X, counts, axis=0), np.repeat(y, counts)
+    plain = weighted.models_[0].objective
+    again = type(plain)(
+        plain.kernel, plain.likelihood.plain, type(plain.X)(X2), y2, np.cumsum(counts)[rows] - counts[rows]
+    )
+    assert again.evaluate(again.theta0).value == pytest.approx(weighted.log_evidence_, rel=1e-9)
+
+
+def test_several_outputs():
+    X, _, y = waves()
+    Y = np.column_stack([y, np.cos(X[:, 0])])
+    for shared in (False, True):
+        machine = GPRegressor(share_hyperparameters=shared, **QUICK).fit(X, Y)
+        assert machine.predict(X).shape == (400, 2)
+        assert np.sqrt(np.mean((machine.predict(X)[:, 1] - Y[:, 1]) ** 2)) < 0.1
+        assert machine.log_evidence_bounds_.shape == (1 if shared else 2, 2)
+
+
+def test_sparse_inputs():
+    X, _, y = waves(300, rough=False)
+    dense = GPRegressor(Gaussian() + Constant(), inducing=20, standardize=False, **QUICK).fit(X, y)
+    sparse = GPRegressor(Gaussian() + Constant(), inducing=20, standardize=False, **QUICK).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.predict(sp.csr_array(X)), dense.predict(X), atol=1e-4)
+    assert sp.issparse(sparse.inducing_inputs_)
+
+
+@pytest.mark.parametrize("make", [GPRegressor, BayesianSVC])
+@pytest.mark.parametrize("inducing", ["auto", 25])
+def test_saving_and_copying(make, inducing, tmp_path):
+    X, y = labels() if make is BayesianSVC else waves()[::2]
+    machine = make(inducing=inducing, **QUICK).fit(X, y)
+    save(machine, tmp_path / "machine.bvm")
+    method = "predict_proba" if make is BayesianSVC else "predict"
+    expected = getattr(machine, method)(X[:50])
+    for copy in (load(tmp_path / "machine.bvm"), pickle.loads(pickle.dumps(machine))):
+        np.testing.assert_allclose(getattr(copy, method)(X[:50]), expected, rtol=1e-9)  # neighbours: solved anew
+    again = clone(machine).fit(X, y)
+    np.testing.assert_allclose(getattr(again, method)(X[:50]), expected, rtol=1e-6)
+
+
+def test_export_of_inducing_inputs_and_refusal_of_neighbours():
+    pytest.importorskip("onnx")
+    reference = pytest.importorskip("onnx.reference")
+    from bayesvm.onnx_export import to_onnx
+
+    X, _, y = waves()
+    kernel = Matern32(1.0, 0.2) + Constant()
+    machine = GPRegressor(kernel, inducing=25, optimizer=None).fit(X, y)
+    found = reference.ReferenceEvaluator(to_onnx(machine)).run(["mean"], {"X": X[:9]})[0]
+    np.testing.assert_allclose(found[:, 0], machine.predict(X[:9]), rtol=1e-9)
+    with pytest.raises(TypeError, match="predictions from neighbours have no counterpart"):
+        to_onnx(GPRegressor(kernel, optimizer=None).fit(X, y))
+
+
+def test_what_is_asked_for_and_when():
+    X, _, y = waves(150)
+    assert not hasattr(GPRegressor(**QUICK).fit(X, y), "inducing_inputs_")
+    for value in (0, -3, 2.5, "many"):
+        with pytest.raises(ValueError, match="inducing: expected 'auto' or None or an integer of at least 1"):
+            GPRegressor(inducing=value).fit(X, y)
+    with pytest.raises(ValueError, match="inducing: expected 'auto' or None with EP inference, found 20"):
+        GPClassifier(inducing=20, inference="ep").fit(X, y > 0.0)
+
+
+def test_inference_methods_without_inducing_inputs_use_neighbours():
+    X, y = labels(240)
+    machine = GPClassifier(Matern32(5.0, 0.5) + Constant(), inference=EP(), optimizer=None).fit(X, y)
+    assert isinstance(machine.models_[0], LocalModel)
+    assert np.mean(machine.predict(X) == y) > 0.9
+
+
+def test_memory_is_asked_for_before_the_fit(monkeypatch):
+    X, _, y = waves(150)
+    monkeypatch.setattr(_large, "physical_memory", lambda: 10_000)
+    with pytest.raises(MemoryError, match=r"an exact fit of 150 rows needs about .* GiB.*use inducing='auto'"):
+        GPRegressor(inducing=None).fit(X, y)
+
+
+def test_a_warning_where_inducing_inputs_are_too_few_and_rows_too_many_for_neighbours(monkeypatch, caplog):
+    monkeypatch.setattr(search, "GAUSSIAN_ROWS", 300)
+    monkeypatch.setattr(search, "MOST", 5)
+    X, _, y = waves()
+    GPRegressor(Matern32(1.0, 0.1) + Constant(), optimizer=None).fit(X, y)
+    assert "5 inducing inputs, as many as are tried, leave" in caplog.text
+
+
+def test_the_evidence_of_the_model_and_other_hyperparameters():
+    X, _, y = waves(300, rough=False)
+    machine = GPRegressor(Gaussian() + Constant(), inducing=40, **QUICK).fit(X, y)
+    exact = GPRegressor(Gaussian() + Constant(), inducing=None, **QUICK).fit(X, y)
+    assert machine.log_model_evidence_ == pytest.approx(exact.log_model_evidence_, abs=2.0)
+    local = GPRegressor(Matern32(1.0, 0.3) + Constant(), optimizer=None).fit(X, y)
+    for fitted in (machine, local):
+        model = fitted.models_[0]
+        moved = model.at(model.theta + 0.1)
+        assert type(moved) is type(model)
+        assert not np.allclose(moved.mean(model.inputs), model.mean(model.inputs), atol=1e-6)
+        back = moved.at(model.theta)
+        np.testing.assert_allclose(back.mean(model.inputs), model.mean(model.inputs), atol=1e-7)
+
+
+def test_an_interrupt_before_anything_is_found_leaves_the_estimator_unfitted(monkeypatch):
+    X, _, y = waves()
+    machine = GPRegressor(**QUICK)
+    monkeypatch.setattr(models, "maximize_on_blocks", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        machine.fit(X, y)
+    assert not hasattr(machine, "models_")
+
+
+def test_the_choice_and_the_cost_are_logged(caplog):
+    X, _, y = waves()
+    with caplog.at_level(logging.INFO, logger="bayesvm"):
+        GPRegressor(**QUICK).fit(X, y)
+    assert "400 rows, 2 features: inducing inputs and neighbours instead of exact inference" in caplog.text
+    assert "MiB" in caplog.text
+    assert "blocks given their neighbours: log evidence" in caplog.text

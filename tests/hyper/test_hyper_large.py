@@ -1,0 +1,115 @@
+"""The search for the hyperparameters of many rows: what is chosen where, on how many rows, and what it finds."""
+
+import numpy as np
+import pytest
+
+import bayesvm.likelihoods as lib
+from bayesvm.hyper import Maximizer, maximize_evidence
+from bayesvm.hyper import large as module
+from bayesvm.hyper.cost import expected_cost
+from bayesvm.hyper.inducing import InducingObjective
+from bayesvm.hyper.large import LargeProblem, covered, describe, maximize_large, typical_curvature
+from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective
+from bayesvm.inference import EP, Exact, Laplace
+from bayesvm.kernels import Constant, Gaussian, Matern32
+from bayesvm.kernels.inputs import Inputs
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    for name, value in {"SAMPLE": 150, "BLOCKS": 4, "POOL": 300, "MOST": 60, "BESIDE": 10, "ROWS": 300}.items():
+        monkeypatch.setattr(module, name, value)
+
+
+def problem(likelihood, lengthscale=0.3, n=500, **options):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (n, 2))
+    y = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.normal(size=n)
+    if isinstance(likelihood, lib.Classification):
+        y = np.where(y > 0.0, 1.0, -1.0)
+    kernel = Matern32(1.0, lengthscale) + Constant()
+    inference = Exact() if likelihood.traits.quadratic else Laplace()
+    return LargeProblem(kernel, likelihood, options.pop("inference", inference), Inputs(X), y, **options)
+
+
+def test_inducing_inputs_where_little_is_left_and_neighbours_elsewhere():
+    smooth, rough = problem(lib.GaussianNoise(), 30.0), problem(lib.GaussianNoise(0.01), 0.1)
+    low_rank, local = smooth.at(smooth.theta0), rough.at(rough.theta0)
+    assert isinstance(low_rank, InducingObjective)
+    assert low_rank.rows.size < 60
+    assert isinstance(local, LocalGaussianObjective)
+    assert covered(low_rank) == covered(local) == 500
+    assert describe(low_rank) == f"{low_rank.rows.size} inducing inputs"
+    assert describe(local).endswith("8 blocks given their neighbours")
+
+
+def test_a_given_number_of_inducing_inputs_is_kept():
+    rough = problem(lib.GaussianNoise(0.01), 0.1, size=25)
+    assert rough.at(rough.theta0).rows.size == 25
+    assert rough.some_blocks(rough.theta0).rows.size == 25
+
+
+def test_inducing_inputs_beside_neighbours_where_they_raise_the_evidence(monkeypatch):
+    mixed = problem(lib.GaussianNoise(0.001), 3.0)
+    monkeypatch.setattr(module, "ENOUGH", 0.0)
+    for worth, size in ((-np.inf, 10), (np.inf, 0)):
+        monkeypatch.setattr(module, "WORTH", worth)
+        assert mixed.at(mixed.theta0).rows.size == size
+
+
+@pytest.mark.parametrize("lengthscale", [0.05, 4.0])
+def test_the_evidence_decides_for_other_likelihoods(lengthscale, monkeypatch):
+    monkeypatch.setattr(module, "ENOUGH", 0.0)
+    p = problem(lib.Logistic(), lengthscale)
+    chosen = p.at(p.theta0)
+    low_rank = p._low_rank(p._greedy(*p.model(p.theta0))[0], None)
+    local = p._with_neighbours(p.theta0, p._blocks(p.kernel), np.empty(0, dtype=int))
+    values = [objective.evaluate(p.theta0).value for objective in (low_rank, local)]
+    assert isinstance(chosen, LocalObjective if values[1] > values[0] else InducingObjective)
+    assert chosen.evaluate(p.theta0).value == pytest.approx(max(values))
+
+
+def test_methods_without_weights_use_neighbours():
+    p = problem(lib.Probit(), 5.0, inference=EP())
+    assert isinstance(p.at(p.theta0), LocalObjective)
+
+
+def test_a_search_needs_only_so_many_rows():
+    smooth, rough = problem(lib.GaussianNoise(), 30.0), problem(lib.GaussianNoise(0.01), 0.1)
+    assert 300 <= covered(smooth.at(smooth.theta0, most=300)) <= 360
+    assert covered(rough.at(rough.theta0, most=300)) < 400
+    part = smooth.at(smooth.theta0, most=300)
+    whole = smooth.at(smooth.theta0)
+    np.testing.assert_array_equal(part.X.X[part.rows], whole.X.X[whole.rows])
+
+
+@pytest.mark.parametrize("likelihood", [lib.GaussianNoise(), lib.Logistic(), lib.Trigonometric()], ids=repr)
+def test_the_search_ends_near_the_exact_optimum(likelihood, monkeypatch):
+    monkeypatch.setattr(module, "ROWS", 1000)
+    p = problem(likelihood, 1.0)
+    p = LargeProblem(Gaussian() + Constant(), likelihood, p.inference, p.X, p.y)
+    starts = [p.theta0, p.theta0 + 0.5]
+    found = maximize_large(Maximizer(tol=0.05), p, starts)
+    monkeypatch.setattr(module, "SAMPLE", 500)
+    exact = p.sample()
+    best = maximize_evidence(Maximizer(tol=0.05), exact, starts)
+    assert exact.evaluate(found.theta).value > best.value - module.ENOUGH * 500  # what may be left over
+    assert sum(record.evaluations for record in found.history) > 4
+
+
+def test_typical_curvature():
+    assert typical_curvature(lib.GaussianNoise(0.25)) == pytest.approx(4.0)
+    assert typical_curvature(lib.Weighted(lib.Logistic(), (1.0, 2.0))) == pytest.approx(0.25)
+
+
+def test_costs_grow_with_the_problem():
+    p = problem(lib.GaussianNoise(0.01), 0.1)
+    local, few = p.at(p.theta0), p.some_blocks(p.theta0)
+    assert expected_cost(few).seconds < expected_cost(local).seconds
+    smaller, larger = (problem(lib.Logistic(), size=m)._low_rank(np.arange(m), None) for m in (10, 40))
+    assert expected_cost(smaller).memory < expected_cost(larger).memory
+    assert expected_cost(p._with_neighbours(p.theta0, local.neighbourhoods, np.arange(5))).operations > 0.0
+    other = problem(lib.Logistic())
+    assert "MiB" in str(expected_cost(other._with_neighbours(p.theta0, local.neighbourhoods, np.arange(5))))
+    with pytest.raises(TypeError, match="expected an evidence of many rows, found int"):
+        expected_cost(3)
