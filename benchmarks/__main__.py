@@ -3,7 +3,8 @@
 The longer ones are `python -m benchmarks.<name>`; see docs/performance.md.
 """
 
-from benchmarks import evaluation, growth
+from benchmarks import evaluation, growth, speed
 
 evaluation.main()
 growth.main(["--sizes", "100,200,400,800", "--machines", "BayesianSVC();SVC, grid"])
+speed.main(["ringnorm", "small", "ep", "noise", "sinc"])
