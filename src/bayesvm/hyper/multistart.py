@@ -87,13 +87,17 @@ class StartRecord:
 
 @dataclasses.dataclass(frozen=True)
 class SearchProgress:
-    """What a callback is told after each evaluation: which start, its evaluations so far, theta, value, best value."""
+    """What a callback is told after each evaluation: which start, its evaluations so far, theta, value, best value.
+
+    ``candidate`` is the model that is being tried, where several are.
+    """
 
     start: int
     evaluation: int
     theta: Vector
     value: float
     best: float
+    candidate: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

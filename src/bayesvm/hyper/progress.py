@@ -49,7 +49,8 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         """Count one evaluation."""
         if self._bar.n + 1 >= self._bar.total:
             self._bar.total = int(GROWTH * self._bar.total) + 1
-        self._bar.set_postfix_str(f"start {progress.start + 1}", refresh=False)
+        start = f"start {progress.start + 1}"
+        self._bar.set_postfix_str(f"{progress.candidate}: {start}" if progress.candidate else start, refresh=False)
         self._bar.update()
 
 

@@ -43,7 +43,7 @@ def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
     trials: list[Trial] = []
     failures: list[NotPositiveDefiniteError] = []
     for candidate in spec.candidates(spec, data, tried):
-        own, began = dataclasses.replace(spec, **candidate.changes), time.perf_counter()
+        own, began = _named(dataclasses.replace(spec, **candidate.changes), candidate.name), time.perf_counter()
         try:
             objective = own.objective(candidate.kernel.bind(data.n_features, data.names), data)
             starts = starting_thetas(own, objective, candidate, data)
@@ -98,6 +98,14 @@ def _fit_output(spec: ModelSpec, data: TrainingData, k: int) -> FittedModel:
 def _stopped_by(stop: Stop, spec: ModelSpec) -> ModelSpec:
     """Return the specification with a search that ends once it is told to."""
     return spec.watched(stop.before(spec.options.maximizer.callback))
+
+
+def _named(spec: ModelSpec, name: str) -> ModelSpec:
+    """Return the specification with a callback, if it has one, that is told the name of the candidate."""
+    told = spec.options.maximizer.callback
+    if told is None or not name:
+        return spec
+    return spec.watched(lambda progress: told(dataclasses.replace(progress, candidate=name)))
 
 
 def _one_job(spec: ModelSpec) -> ModelSpec:

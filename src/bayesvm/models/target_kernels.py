@@ -12,7 +12,9 @@ Kernels, with the noise of the specification:
 
 Noise, with the best kernel: Gaussian noise is exact and cheap, so kernels are compared with it. If the excess kurtosis
 of the leave-one-out residuals differs from zero by more than its standard error :math:`\sqrt{24/n}`, and there is noise
-at all, the other noise models are tried by expectation propagation, begun with the same standard deviation.
+at all, the other noise models are tried by expectation propagation, begun with the same standard deviation. If one of
+them wins and its kernel has one length scale for all features, one per feature is tried again with it: outliers can
+hide which features matter.
 """
 
 from __future__ import annotations
@@ -123,6 +125,21 @@ class TargetKernels:
             start = np.concatenate([best.kernel.theta, same.theta])
             changes = {**_own(best), "likelihood": same, "inference": NOISE, "options": options}
             yield KernelCandidate(best.kernel, f"{_name(best)}, {_noise_name(noise)} noise", [start], changes=changes)
+        heavy = _best(tried)
+        if heavy is not best and self.kernel is None and _name(best) == _name(heavy) and ", ard" not in _name(best):
+            yield from self._per_feature_again(heavy, data, options)
+
+    def _per_feature_again(
+        self, best: GaussianProcessModel, data: TrainingData, options: Any
+    ) -> Iterator[KernelCandidate]:
+        """Yield one length scale per feature with the noise that was chosen."""
+        if data.n_features > 1:
+            kernel = best.kernel.with_ard().bind(data.n_features)
+            noise = best.likelihood.plain
+            assert isinstance(noise, Regression)
+            changes = {**_own(best), "likelihood": noise, "inference": NOISE, "options": options}
+            name = f"{_name(best)}, ard, {_noise_name(noise)} noise"
+            yield KernelCandidate(kernel, name, [_untied(best, kernel)], changes=changes)
 
 
 def _score(model: Any) -> float:
