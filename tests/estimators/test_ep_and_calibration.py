@@ -142,7 +142,7 @@ def test_calibration_is_careful_with_good_or_few_predictions():
     odds = 3.0 * rng.normal(size=2000)
     y = np.where(rng.random(2000) < expit(odds), 1.0, -1.0)
     good = calibrate_odds(odds, y, np.ones(2000), determined=3)
-    assert good.scale == pytest.approx(1.0, abs=0.05)
+    assert good.scale == pytest.approx(1.0, abs=0.1)
     few = calibrate_odds(0.6 * odds[:40], y[:40], np.ones(40), determined=3)
     full = calibrate_odds(0.6 * odds[:40], y[:40], np.ones(40), determined=3, shrinkage=FULL)
     assert abs(np.log(few.scale)) < 0.8 * abs(np.log(full.scale))
