@@ -3,23 +3,23 @@ r"""What a kernel is (the contract page of this folder).
 A kernel :math:`k(x, z; \theta)` is a covariance function. It is a small frozen object. Its core answers three questions
 about data and a few about its parameters:
 
-========================  ============================================================================================
-``gram(X, Z=None)``       the matrix :math:`k(x_i, z_j)`; with ``Z=None`` symmetric, :math:`k(x_i, x_j)`
-``diag(X)``               the vector :math:`k(x_i, x_i)`
-``pullback(X, Q)``        :math:`\partial \langle Q, K(X) \rangle / \partial \theta` for symmetric ``Q``: one number per
-                          parameter, without an n x n x p array
+===========================  ===========================================================================================
+``gram(X, Z=None)``          the matrix :math:`k(x_i, z_j)`; with ``Z=None`` symmetric, :math:`k(x_i, x_j)`
+``diag(X)``                  the vector :math:`k(x_i, x_i)`
+``pullback(X, Q)``           :math:`\partial \langle Q, K(X) \rangle / \partial \theta` for symmetric ``Q``: one number
+                             per parameter, without an n x n x p array
 ``cross_pullback(X, Z, Q)``  the same of :math:`\langle Q, K(X, Z) \rangle`, for any ``Q``; this one, and the next,
-                          follow from ``pullback`` and are written anew where that is faster
-``diag_pullback(X, q)``   the same of :math:`\langle q, \operatorname{diag} K(X) \rangle`
-``theta``                 logarithms of the free positive parameters
-``bounds``, ``names``     their bounds (of the logarithms) and readable names
-``with_theta(theta)``     the same kernel with other parameters
-``fix()``, ``free()``     the same kernel with parameters that are not learnt, or learnt again
-``bind(d, names)``        the same kernel made ready for ``d`` features: one length scale per feature where
-                          ``ard=True``, column names turned into positions
-``relevance(d)``          with ARD, how much each of the ``d`` features counts (:math:`\kappa_l = 1/\ell_l^2`)
-``with_relevance(l, v)``  with ARD, the same kernel with another relevance of feature l
-========================  ============================================================================================
+                             follow from ``pullback`` and are written anew where that is faster
+``diag_pullback(X, q)``      the same of :math:`\langle q, \operatorname{diag} K(X) \rangle`
+``theta``                    logarithms of the free positive parameters
+``bounds``, ``names``        their bounds (of the logarithms) and readable names
+``with_theta(theta)``        the same kernel with other parameters
+``fix()``, ``free()``        the same kernel with parameters that are not learnt, or learnt again
+``bind(d, names)``           the same kernel made ready for ``d`` features: one length scale per feature where
+                             ``ard=True``, column names turned into positions
+``relevance(d)``             with ARD, how much each of the ``d`` features counts (:math:`\kappa_l = 1/\ell_l^2`)
+``with_relevance(l, v)``     with ARD, the same kernel with another relevance of feature l
+===========================  ===========================================================================================
 
 What follows from the core is computed for all kernels alike by the functions of :mod:`bayesvm.kernels.tree`, which
 kernels have as methods too: ``leaves``, ``with_ard``, ``tied``, ``matching`` and ``at_scale``.
