@@ -321,7 +321,7 @@ def _used(case):
 
 
 def _refused(estimator, case, error):
-    raw = "not standardised" in case.kinds and str(error).startswith("kernel: expected one whose evidence")
+    raw = "not standardised" in case.kinds and str(error).startswith("kernel: expected one whose ")
     if not _is_ours(error) and not raw:
         return _internal(error)
     try:

@@ -36,7 +36,8 @@ def interrupted(seed: int) -> tuple[str, str]:
     X, y = small_data(estimator, n=20, seed=seed)
     if "n_jobs" in estimator.get_params() and rng.random() < 0.3:
         estimator.set_params(n_jobs=2)
-    old = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    old = signal.signal(signal.SIGALRM, lambda number, frame: os.kill(os.getpid(), signal.SIGINT))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -197,6 +197,28 @@ def test_an_interrupt_of_processes_leaves_fit():
     assert result.stdout.strip() == "interrupted", result.stderr
 
 
+class Ignored:
+    """Interrupts the process in its finalizer, where the interpreter ignores exceptions."""
+
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_that_the_interpreter_ignores_is_not_lost(monkeypatch):
+    X, y = small_data(bayesvm.GPRegressor())
+    plain = multistart.Evaluator.__call__
+
+    def evaluate(self, theta, latent):
+        Ignored()
+        return plain(self, theta, latent)
+
+    monkeypatch.setattr(multistart.Evaluator, "__call__", evaluate)
+    with pytest.raises(KeyboardInterrupt):
+        bayesvm.GPRegressor(n_starts=1).fit(X, y)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_an_interrupt_does_not_wait_for_native_code():
     entered, release = threading.Event(), threading.Event()
 

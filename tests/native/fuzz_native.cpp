@@ -36,9 +36,21 @@ public:
 
   // An ordinary number, or one that programs stumble over.
   double number() {
-    static const double odd[] = {0.0,    -0.0,   1.0,    -1.0,  1e-320, 1e-300, 1e300,
-                                 -1e300, 1e154,  1e-154, 1e16,  -1e16,  std::numeric_limits<double>::max(),
-                                 std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
+    static const double odd[] = {0.0,
+                                 -0.0,
+                                 1.0,
+                                 -1.0,
+                                 1e-320,
+                                 1e-300,
+                                 1e300,
+                                 -1e300,
+                                 1e154,
+                                 1e-154,
+                                 1e16,
+                                 -1e16,
+                                 std::numeric_limits<double>::max(),
+                                 std::numeric_limits<double>::infinity(),
+                                 std::numeric_limits<double>::quiet_NaN()};
     const std::uint8_t kind = byte();
     if (kind < 200) return (static_cast<double>(byte()) - 127.5) / 50.0;
     if (kind < 250) return odd[kind % 15];
@@ -115,8 +127,8 @@ void scaled_block(Bytes& bytes) {
 }
 
 Terms drawn_terms(Bytes& bytes, std::size_t n) {
-  Terms terms{bytes.numbers(n), bytes.numbers(n), bytes.numbers(n), bytes.numbers(n), bytes.numbers(n),
-              bytes.numbers(n)};
+  Terms terms{bytes.numbers(n), bytes.numbers(n), bytes.numbers(n),
+              bytes.numbers(n), bytes.numbers(n), bytes.numbers(n)};
   for (std::size_t i = 0; i < n; ++i) { // what the callers promise: bounds about zero, nothing negative
     terms.kink[i] = std::abs(terms.kink[i]);
     terms.bend[i] = std::abs(terms.bend[i]);

@@ -15,6 +15,7 @@ from bayesvm.estimators._classifier import read_labels
 from bayesvm.estimators._numbers import new_inputs
 from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.estimators._summary import SummaryMixin
+from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.inference.ls_svm import fisher_directions
 from bayesvm.kernels import Gaussian, Kernel, Rescaled, as_kernel
 from bayesvm.kernels.inputs import Inputs
@@ -129,7 +130,13 @@ class KernelFisherDiscriminant(
         names = list(getattr(fitted, "feature_names_in_", [])) or None
         fitted._kernel = self._kernel_for(inputs, w).bind(used.shape[1], names)
         size = self._size(n_classes - 1)
-        found = fisher_directions(fitted._kernel.gram(inputs), np.eye(n_classes)[codes], w, float(self.gamma), size)
+        try:
+            found = fisher_directions(fitted._kernel.gram(inputs), np.eye(n_classes)[codes], w, float(self.gamma), size)
+        except NotPositiveDefiniteError as reason:
+            raise NotPositiveDefiniteError(
+                f"kernel: expected one whose Gram matrix of these data can be factored, found {fitted._kernel!r} "
+                f"({reason}); standardise the inputs, or choose another kernel"
+            ) from reason
         shift, scale = fitted._standardizer.shift, fitted._standardizer.scale
         fitted.kernel_ = Rescaled(fitted._kernel, tuple(shift), tuple(scale))
         fitted.dual_coef_, fitted.intercept_ = found.alpha.T, -found.offset

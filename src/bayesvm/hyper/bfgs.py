@@ -82,6 +82,9 @@ SUFFICIENT = 1e-4
 #: Steps end on a grid of this width. Equal problems whose evaluations differ by rounding alone (rows in another order,
 #: weighted instead of repeated, another number of threads) then take the same steps, not steps that drift apart.
 GRID = 2.0**-22
+#: Largest number of trials of one step. Halving the largest step leads to the grid in fewer; more are needed only where
+#: a gradient is so large that its products are no numbers.
+TRIALS = 50
 #: How many times as long as the last step the next one may be.
 GROWTH = 2.5
 #: Share of the gain predicted by H that must be realised between two resets of H.
@@ -144,7 +147,7 @@ def advance(evaluate: Evaluate, ascent: Ascent, bounds: Matrix, tol: float) -> A
     while True:
         theta = _trial_point(state, bounds)
         expected = float(g @ (theta - point.theta))
-        if expected < 0.1 * tol:
+        if expected < 0.1 * tol or state.evaluations >= ascent.evaluations + TRIALS:
             return _without_progress(ascent, point, state.evaluations, least)
         trial = evaluate(theta, point.latent)
         state = dataclasses.replace(state, evaluations=state.evaluations + 1)

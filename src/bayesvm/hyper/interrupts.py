@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -64,6 +66,36 @@ def interrupt_was_kept() -> bool:
     return asked is not None and asked.arrived
 
 
+@contextlib.contextmanager
+def no_interrupt_lost() -> Iterator[None]:
+    """Raise an interrupt at the end of the block if it was lost inside.
+
+    The interpreter ignores exceptions in finalizers and callbacks of weak references, such as those that pools of
+    threads run; an interrupt that arrives there would vanish. What the handler that is in force raises, and the block
+    does not, is raised when the block ends.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    raised: list[BaseException] = []
+
+    def watched(number: int, frame: FrameType | None) -> None:
+        try:
+            handler(number, frame)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    signal.signal(signal.SIGINT, watched)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if raised:
+        raise raised[0]
+
+
 class Stop:
     """Ends searches that run in other threads: each leaves its next evaluation by KeyboardInterrupt."""
 
@@ -98,4 +130,4 @@ class _Checked:
             self.callback(progress)
 
 
-__all__ = ["Stop", "interrupt_was_kept", "keep_best_on_interrupt", "keep_this_interrupt"]
+__all__ = ["Stop", "interrupt_was_kept", "keep_best_on_interrupt", "keep_this_interrupt", "no_interrupt_lost"]

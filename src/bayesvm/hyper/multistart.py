@@ -20,7 +20,7 @@ import numpy as np
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper.bfgs import Ascent, Point, SearchStatus, advance, begin
-from bayesvm.hyper.interrupts import Stop, interrupt_was_kept, keep_this_interrupt
+from bayesvm.hyper.interrupts import Stop, interrupt_was_kept, keep_this_interrupt, no_interrupt_lost
 from bayesvm.inference.base import Evidence
 from bayesvm.linalg.blas_threads import one_blas_thread
 from bayesvm.solvers.base import Status
@@ -196,7 +196,7 @@ class Maximizer:
         best = Best()
         alone = joblib.effective_n_jobs(self.n_jobs) == 1
         try:
-            with one_blas_thread(not alone):
+            with one_blas_thread(not alone), no_interrupt_lost():
                 while active := [state for state in states if state.running]:
                     if alone:
                         for state in active:
