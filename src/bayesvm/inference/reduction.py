@@ -40,6 +40,8 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 #: Rows chosen between two updates of the variances: this share of the basis.
 BATCH = 0.2
+#: No preference among rows.
+NO_ROWS = np.empty(0, dtype=np.intp)
 #: Least prior variance of a new row given the basis, relative to its own: with less it would add rounding only.
 INDEPENDENT = 1e-10
 
@@ -96,7 +98,7 @@ class _Basis:
 
 
 def reduce_posteriors(
-    K: Matrix, posteriors: Sequence[Posterior], variances: Sequence[Vector], tol: float
+    K: Matrix, posteriors: Sequence[Posterior], variances: Sequence[Vector], tol: float, preferred: Indices = NO_ROWS
 ) -> tuple[tuple[Posterior, ...], Reduction] | None:
     """Project the posteriors of one or several outputs onto a common basis.
 
@@ -110,6 +112,9 @@ def reduce_posteriors(
         Their variances at the training rows.
     tol : float
         Largest change at a training row, in standard deviations.
+    preferred : array of int
+        Rows that are chosen before any other, as long as their own predictions change by more than ``tol``: those that
+        other posteriors of an average depend on.
 
     Returns
     -------
@@ -118,7 +123,7 @@ def reduce_posteriors(
     """
     outputs = [_whole(K, p, var) for p, var in zip(posteriors, variances, strict=True)]
     largest = np.unique(np.concatenate([p.support for p in posteriors])).size
-    basis = _choose(K, outputs, tol, largest)
+    basis = _choose(K, outputs, tol, largest, preferred)
     L = Cholesky(np.asfortranarray(np.tril(basis.Phi[basis.rows])))
     reduced = tuple(_projected(basis, L, output, removed) for output, removed in zip(outputs, basis.removed))
     error = _measured(K, outputs, reduced)
@@ -134,7 +139,7 @@ def _whole(K: Matrix, posterior: Posterior, var: Vector) -> _Output:
     return _Output(alpha, posterior, var, K @ alpha, np.diagonal(K) - var)
 
 
-def _choose(K: Matrix, outputs: Sequence[_Output], tol: float, largest: int) -> _Basis:
+def _choose(K: Matrix, outputs: Sequence[_Output], tol: float, largest: int, preferred: Indices) -> _Basis:
     """Add rows until no prediction of a training row changes by more than ``tol``, or ``largest`` rows are in use."""
     n = K.shape[0]
     prior = np.diagonal(K)
@@ -147,12 +152,19 @@ def _choose(K: Matrix, outputs: Sequence[_Output], tol: float, largest: int) -> 
         if float(np.max(change)) <= tol or not np.any(free):
             break
         size = min(1 + int(BATCH * basis.rows.size), largest - basis.rows.size)
-        basis = _extended(basis, outputs, *_batch(K, basis, outputs, left, spread, size, tol))
+        basis = _extended(basis, outputs, *_batch(K, basis, outputs, left, spread, size, tol, preferred))
     return basis
 
 
 def _batch(
-    K: Matrix, basis: _Basis, outputs: Sequence[_Output], left: Vector, spread: Vector, size: int, tol: float
+    K: Matrix,
+    basis: _Basis,
+    outputs: Sequence[_Output],
+    left: Vector,
+    spread: Vector,
+    size: int,
+    tol: float,
+    preferred: Indices,
 ) -> tuple[Indices, Matrix]:
     """Return up to ``size`` further rows and their columns of Phi; updates ``left`` and the means of the outputs.
 
@@ -166,7 +178,8 @@ def _batch(
         change = np.max([output.mean_change() for output in outputs], axis=0)
         change = np.maximum(change, spread * left / np.maximum(before, INDEPENDENT * prior))
         change[left <= INDEPENDENT * prior] = 0.0
-        row = int(np.argmax(change))
+        known = bool(np.max(change[preferred], initial=0.0) > tol)
+        row = int(preferred[np.argmax(change[preferred])]) if known else int(np.argmax(change))
         if change[row] == 0.0 or (rows and change[row] <= tol):
             break
         column = (K[:, row] - Phi[:, :k] @ Phi[row, :k]) / np.sqrt(left[row])

@@ -27,6 +27,7 @@ from bayesvm.hyper import Assessment, EvidenceObjective, Maximizer, Maximum, ass
 from bayesvm.hyper.surrogate import with_likelihood
 from bayesvm.inference import EP
 from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification
 from bayesvm.models.average import AveragedLabels, AveragedModel, AveragedTargets
 from bayesvm.models.base import Candidate, TrainingData, Trial
@@ -35,6 +36,7 @@ from bayesvm.models.integration import Integration, integrated
 from bayesvm.models.places import finished
 from bayesvm.models.predictor import Predictor, support_union
 from bayesvm.solvers.base import Status
+from bayesvm.typing import Indices
 
 #: Expectation propagation for decisions: evidences to a hundredth of a nat.
 DECISIVE = EP(tol=1e-3)
@@ -119,11 +121,12 @@ class ChosenProcess(GaussianProcess):
         parts.sort(key=lambda part: -part[0])
         average = AveragedLabels if isinstance(self.likelihood, Classification) else AveragedTargets
         shares, X = np.array([weight for weight, _ in parts]), data.X.forget()
-        members = tuple(member.reduced_on(X, self.reduce) for _, member in parts)
+        chosen = chosen.reduced(self.reduce)
+        members = _reduced([member for _, member in parts], X, self.reduce, chosen.basis)
         rows = _rows(trials, {id(model): float(weight) for model, weight in zip(models, weights, strict=True)})
         if integrations:
             chosen = dataclasses.replace(chosen, attributes={**chosen.attributes, "integration": tuple(integrations)})
-        return average(chosen.reduced(self.reduce), members, shares, rows)
+        return average(chosen, members, shares, rows)
 
     def _ready(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return a candidate with the posterior that predicts, marginals and calibration."""
@@ -146,6 +149,15 @@ def _trusted(assessment: Assessment, status: Status) -> Assessment:
     if status in SOUND:
         return assessment
     return dataclasses.replace(assessment, log_model_evidence=-np.inf)
+
+
+def _reduced(members: list[Predictor], X: Inputs, tol: float | None, basis: Indices) -> tuple[Predictor, ...]:
+    """Return the members carried by few rows, as many of them the same ones as possible."""
+    done = []
+    for member in members:
+        done.append(member.reduced_on(X, tol, basis))
+        basis = np.union1d(basis, done[-1].basis)
+    return tuple(done)
 
 
 def _rows(trials: Sequence[Trial], weights: dict[int, float]) -> tuple[Candidate, ...]:

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from bayesvm.inference import Marginals, Posterior
-from bayesvm.inference.reduction import Reduction, reduce_posteriors
+from bayesvm.inference.reduction import NO_ROWS, Reduction, reduce_posteriors
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification, Likelihood, Regression
@@ -62,15 +62,17 @@ class Predictor:
         """Training rows on which predictions depend."""
         return support_union(self.posteriors)
 
-    def reduced_on(self, X: Inputs, tol: float | None) -> Self:
+    def reduced_on(self, X: Inputs, tol: float | None, preferred: Indices = NO_ROWS) -> Self:
         """Return the predictor with its posteriors projected onto few rows (:mod:`bayesvm.inference.reduction`).
 
         Predictions at the training rows X change by at most ``tol`` standard deviations. The predictor is returned as
         it is for None, and where no smaller set of rows is good enough. Leave-one-out predictions do not change.
+        Rows in ``preferred`` are taken before others.
         """
         if tol is None:
             return self
-        found = reduce_posteriors(self.kernel.gram(X), self.posteriors, [q.var for q in self.marginals], tol)
+        variances = [q.var for q in self.marginals]
+        found = reduce_posteriors(self.kernel.gram(X), self.posteriors, variances, tol, preferred)
         if found is None:
             return self
         posteriors, reduction = found
