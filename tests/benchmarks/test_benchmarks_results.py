@@ -70,7 +70,7 @@ def test_the_verdict_does_not_count_our_own_machine_with_one_start():
         return {"name": f"set | {machine}", "nll": nll, "fit_s": fit, "error": 1.0, **more}
 
     rows = [
-        row("BayesianSVC(None)", 0.3, 4.0),
+        row("BayesianSVC()", 0.3, 4.0),
         row("BayesianSVC(None, n_starts=1)", 0.1, 1.0),
         row("peer", 0.2, 2.0, nll_above_ours=-0.1, nll_above_ours_se=0.01),
     ]

@@ -428,7 +428,7 @@ def test_demo(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("bayesvm.cli.demo.SigmoidSVC", lambda: SigmoidSVC((1,), (0.0,)))
     demo(tmp_path / "out", Reporter(), n=60, n_test=200)
     said = capsys.readouterr().out
-    assert "SVC, grid and Platt" in said
+    assert "SVC, grid and sigmoid" in said
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"report.html", "model.bvm", "probability.png"}
 
 

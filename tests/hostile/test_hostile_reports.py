@@ -26,5 +26,6 @@ def test_a_report_holds_no_active_content_from_the_data():
     page = render(collect_facts(machine, X, y, target=HOSTILE[3]), model=HOSTILE[1])
     for text in HOSTILE[:3]:
         assert text not in page
-    assert not re.search(r"<[^>]*\son\w+\s*=", page)  # no handler of events in any tag
+    tags = re.sub(r'="[^"]*"', "", page)  # values of attributes are text, whatever they say
+    assert not re.search(r"<[^>]*\son\w+\s*", tags)  # no handler of events in any tag
     assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:|//|javascript:)", page)  # nothing is fetched from elsewhere

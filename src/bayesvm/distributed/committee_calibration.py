@@ -23,7 +23,7 @@ Calibrated = tuple[CommitteeRule, Calibration | ScaleCalibration, float]
 
 
 def calibrate(
-    rule: CommitteeRule, likelihood: Likelihood, rows: Predicted, *, how: str | None, tuned: int
+    rule: CommitteeRule, likelihood: Likelihood, rows: Predicted, *, how: str | None, tuned: float
 ) -> Calibrated:
     """Set the temper and the correction of one output.
 
@@ -37,7 +37,7 @@ def calibrate(
         Rows predicted without themselves.
     how : {"auto", "loo", None}
         Correction of the predictions: weighted by its probability, in full, or none.
-    tuned : int
+    tuned : float
         Number of hyperparameters that were tuned on the same rows.
     """
     if isinstance(likelihood, Classification):
@@ -47,7 +47,7 @@ def calibrate(
 
 
 def _calibrate_labels(
-    rule: CommitteeRule, likelihood: Classification, rows: Predicted, how: str | None, tuned: int
+    rule: CommitteeRule, likelihood: Classification, rows: Predicted, how: str | None, tuned: float
 ) -> Calibrated:
     """Every temper is judged with the correction of the log odds that suits it."""
 
@@ -65,7 +65,7 @@ def _calibrate_labels(
 
 
 def _calibrate_targets(
-    rule: CommitteeRule, noise: Regression, rows: Predicted, how: str | None, tuned: int
+    rule: CommitteeRule, noise: Regression, rows: Predicted, how: str | None, tuned: float
 ) -> Calibrated:
     """The temper is set first, then the correction of the predictive scale."""
 

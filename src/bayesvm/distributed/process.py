@@ -16,10 +16,15 @@ from bayesvm.distributed.members import GROUP, kept_members
 from bayesvm.distributed.model import CommitteeModel, with_members
 from bayesvm.distributed.objective import FitContext, SummedObjective, accurate
 from bayesvm.distributed.search import maximize_blocks
-from bayesvm.hyper import Maximum
+from bayesvm.hyper import Flat, Maximum
+from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.base import Kernel
+from bayesvm.likelihoods.base import Classification
 from bayesvm.models import GaussianProcess, TrainingData, fit_model
+from bayesvm.models.candidates import GrowingKernel
+from bayesvm.models.chosen_process import ChosenProcess
 from bayesvm.models.fit import fit_outputs
+from bayesvm.models.gaussian_process import determined_hyperparameters
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +70,10 @@ class BlockedProcess(GaussianProcess):
     @classmethod
     def of(cls, plain: GaussianProcess) -> Self:
         """Return the specification of a plain estimator for data in blocks."""
-        return cls(**{field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)})
+        given = {field.name: getattr(plain, field.name) for field in dataclasses.fields(cls)}
+        if isinstance(plain, ChosenProcess):  # candidates are compared by the maximum of their summed evidence
+            given |= {"candidates": GrowingKernel(Gaussian() + Constant()), "hyperprior": Flat()}
+        return cls(**given)
 
     def objective(self, kernel: Kernel, data: TrainingData) -> Any:
         """Return the sum of the block evidences."""
@@ -138,7 +146,10 @@ def _calibrated(
     model: CommitteeModel, rows: Sequence[Predicted], spec: BlockedProcess, rule: CommitteeRule, total: float
 ) -> CommitteeModel:
     """Return a model with the rule and the correction of each output, from rows predicted without themselves."""
-    tuned = model.theta.size if spec.options.optimize else 0
+    tuned = float(model.theta.size)
+    if isinstance(model.likelihood.plain, Classification):
+        tuned = determined_hyperparameters(model.kernel, model.theta.size, model.objective.n_features)
+    tuned = tuned if spec.options.optimize else 0.0
     found = [calibrate(rule, model.likelihood.plain, own, how=spec.calibrate, tuned=tuned) for own in rows]
     rules, calibrations, log_likelihoods = zip(*found, strict=True)
     estimate = float(sum(log_likelihoods)) * total / float(rows[0].weights.sum())

@@ -139,6 +139,8 @@ def kernel_candidates(estimator: Any, default: Kernel, *, auto: bool = True) -> 
     """Return the kernels that the arguments ``kernel`` and ``ard`` of an estimator ask for."""
     if _is_auto(estimator.kernel) and auto and not estimator.ard and estimator.optimizer is not None:
         return GrowingKernel(default)
+    if _is_auto(estimator.kernel) and not auto:
+        as_kernel(estimator.kernel)  # refuses it: nothing is chosen here
     return OneKernel(given_kernel(estimator, default), has_kernel(estimator))
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 #: Features whose relevance is shown.
 SHOWN = 5
 #: Relevance, over the largest one, below which a feature is called switched off.
-OFF = 1e-4
+OFF = 1e-2
 #: Columns of the text.
 WIDTH = 100
 

@@ -221,7 +221,7 @@ class NetworkTrainer:
             loss, slope, _ = _derivatives(likelihoods, Y, f)
             return loss + 0.5 * float(v @ v), network.backward(w, X, hidden, slope) / root + v
 
-        options: Any = {"maxiter": self.steps, "ftol": 1e-7, "gtol": 1e-3}
+        options: Any = {"maxiter": self.steps, "ftol": 1e-9, "gtol": 1e-4}
         found = minimize(cost, w * root, jac=True, method="L-BFGS-B", options=options)
         return np.asarray(found.x) / root
 

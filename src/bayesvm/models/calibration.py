@@ -170,7 +170,7 @@ class ScaleCalibration:
 
 
 def calibrate_scale(
-    noise: Regression, y: Vector, mean: Vector, var: Vector, weights: Vector, *, tuned: int, cautious: bool
+    noise: Regression, y: Vector, mean: Vector, var: Vector, weights: Vector, *, tuned: float, cautious: bool
 ) -> ScaleCalibration:
     """Fit the correction of a scale.
 
@@ -182,7 +182,7 @@ def calibrate_scale(
         Targets, and means and variances of their latent values, each predicted without the target itself.
     weights : array, shape (n,)
         Weights of the rows.
-    tuned : int
+    tuned : float
         Number of hyperparameters that were tuned on the same rows.
     cautious : bool
         Whether the correction is weighted by its probability, or applied in full.

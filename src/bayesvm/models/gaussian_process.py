@@ -256,9 +256,14 @@ class GaussianProcessModel(Predictor):
         """How many hyperparameters the data determine: as assessed, or all but those of features switched off."""
         if self.assessment is not None:
             return self.assessment.determined
-        relevance = self.kernel.relevance(self.objective.n_features)
-        off = 0 if relevance is None else int(np.count_nonzero(relevance < WEAK * np.max(relevance)))
-        return float(self.theta.size - off)
+        return determined_hyperparameters(self.kernel, self.theta.size, self.objective.n_features)
+
+
+def determined_hyperparameters(kernel: Kernel, size: int, n_features: int) -> float:
+    """Return how many of ``size`` hyperparameters count as determined by the data: features switched off do not."""
+    relevance = kernel.relevance(n_features)
+    off = 0 if relevance is None else int(np.count_nonzero(relevance < WEAK * np.max(relevance)))
+    return float(size - off)
 
 
 def weighted_likelihood(likelihood: Likelihood, data: TrainingData) -> Likelihood:
@@ -323,4 +328,10 @@ class GaussianProcess(ModelSpec):
         return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize).reduced(self.reduce)
 
 
-__all__ = ["GaussianProcess", "GaussianProcessModel", "Refinement", "weighted_likelihood"]
+__all__ = [
+    "GaussianProcess",
+    "GaussianProcessModel",
+    "Refinement",
+    "determined_hyperparameters",
+    "weighted_likelihood",
+]

@@ -106,7 +106,8 @@ def common_scale(kernel: Kernel, data: TrainingData) -> Kernel | None:
     scale = data.standardizer.scale
     if np.max(scale) < UNEQUAL * np.min(scale):
         return None
-    ratio = float(np.sqrt(np.mean(scale**2))) / scale
+    relative = scale / np.max(scale)  # which can be squared
+    ratio = float(np.sqrt(np.mean(relative**2))) / relative
     return Rescaled(kernel, (0.0,) * scale.size, tuple(ratio))
 
 
