@@ -68,7 +68,7 @@ def contains(stack, path):
 @pytest.fixture(scope="module")
 def traces():
     X, y = make_moons(60, noise=0.2, random_state=0)
-    machine = BayesianSVC(None, n_starts=2, random_state=0)
+    machine = BayesianSVC(n_starts=2, random_state=0)
     return {
         "BayesianClassifier.fit": traced(lambda: machine.fit(X, y)),
         "BayesianClassifier.predict_proba": traced(lambda: machine.predict_proba(X)),

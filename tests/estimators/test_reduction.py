@@ -34,7 +34,7 @@ def largest_change(few, full, X):
 
 def test_default_classifier_predicts_from_few_rows(moons):
     X, y = moons
-    few, full = BayesianSVC(**FAST).fit(X, y), BayesianSVC(**FAST, reduce=None).fit(X, y)
+    few, full = BayesianSVC(None, **FAST).fit(X, y), BayesianSVC(None, **FAST, reduce=None).fit(X, y)
     assert few.n_basis_ == few.basis_.size < full.n_basis_ / 3
     assert full.reduction_error_ == 0.0
     np.testing.assert_array_equal(full.basis_, full.support_)
@@ -49,11 +49,11 @@ def test_default_classifier_predicts_from_few_rows(moons):
 
 
 def test_machines_of_the_papers_are_not_reduced(moons, sine):
-    for machine in (BayesianSVC(**FAST, posterior="laplace", calibrate=None), GPClassifier(**FAST)):
+    for machine in (BayesianSVC(None, **FAST, posterior="laplace", calibrate=None), GPClassifier(None, **FAST)):
         fitted = machine.fit(*moons)
         np.testing.assert_array_equal(fitted.basis_, fitted.support_)
         assert fitted.reduction_error_ == 0.0
-    for machine in (BayesianSVR(**FAST), GPRegressor(**FAST)):
+    for machine in (BayesianSVR(None, likelihood="soft-insensitive", **FAST), GPRegressor(None, **FAST)):
         assert machine.fit(*sine).reduction_error_ == 0.0
 
 
@@ -68,8 +68,8 @@ def test_regressor_with_a_tolerance(machine, sine):
 
 def test_several_classes(moons):
     X, y = load_iris(return_X_y=True)
-    few = BayesianSVC(**FAST).fit(X, y)
-    full = BayesianSVC(**FAST, reduce=None).fit(X, y)
+    few = BayesianSVC(None, **FAST).fit(X, y)
+    full = BayesianSVC(None, **FAST, reduce=None).fit(X, y)
     assert few.n_basis_ < full.n_basis_
     np.testing.assert_allclose(few.predict_proba(X), full.predict_proba(X), atol=0.02)
 
@@ -78,13 +78,13 @@ def test_basis_counts_all_rows_that_were_given(moons):
     X, y = moons
     weights = np.ones(len(y))
     weights[:50] = 0.0
-    machine = BayesianSVC(**FAST).fit(X, y, sample_weight=weights)
+    machine = BayesianSVC(None, **FAST).fit(X, y, sample_weight=weights)
     assert machine.basis_.min() >= 50
 
 
 def test_draws_have_the_moments_of_the_reduced_process(moons):
     X, y = moons
-    machine = BayesianSVC(**FAST).fit(X, y)
+    machine = BayesianSVC(None, **FAST).fit(X, y)
     draws = machine.sample(X[:3], n_draws=20000, random_state=0)
     mean, std = machine.predict_latent(X[:3])
     np.testing.assert_allclose(draws.mean(axis=1), mean, atol=0.05 * std.max())
@@ -95,7 +95,7 @@ def test_a_saved_machine_is_small_and_predicts_the_same(moons):
     X, y = moons
     files = []
     for reduce in ("auto", None):
-        machine = BayesianSVC(**FAST, reduce=reduce).fit(X, y)
+        machine = BayesianSVC(None, **FAST, reduce=reduce).fit(X, y)
         file = io.BytesIO()
         save(machine, file)
         files.append(file.tell())
@@ -109,4 +109,13 @@ def test_what_the_tolerance_may_be(reduce, moons):
     with pytest.raises(
         ValueError, match=r"reduce: expected 'auto' or None or a positive number of standard deviations"
     ):
-        BayesianSVC(reduce=reduce).fit(*moons)
+        BayesianSVC(None, reduce=reduce).fit(*moons)
+
+
+def test_the_members_of_an_average_share_their_rows():
+    X, y = make_moons(150, noise=0.3, random_state=0)
+    model = BayesianSVC(n_starts=1).fit(X, y).models_[0]
+    sizes = [member.basis.size for member in model.members]
+    assert len(sizes) > 1
+    assert model.basis.size < 0.5 * sum(sizes)
+    assert max(member.reduction.error for member in model.members) == model.reduction.error <= 0.0202
