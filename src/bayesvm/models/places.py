@@ -164,16 +164,20 @@ def finished(model: GaussianProcessModel, data: TrainingData) -> list[tuple[floa
     origin = _uncorrected(model)
     references = np.average(np.abs(origin.loo_log_odds()), axis=0, weights=data.counts)
     share = model.determined / data.n_outputs
-    members = []
+    members: list[tuple[float, Predictor]] = []
     for place in places:
-        member = _at(model, place.variance, place.lengthscale) or origin
+        at_origin = place.variance == place.lengthscale == 0.0
+        member = origin if at_origin else _at(model, place.variance, place.lengthscale)
+        if member is None:  # computed on a part of the rows, and not on all
+            continue
         odds = member.loo_log_odds()
         fits = tuple(
             calibrate_odds(odds[:, k], data.y[:, k], data.counts, determined=share, reference=float(references[k]))
             for k in range(data.n_outputs)
         )
         members.append((place.weight, dataclasses.replace(member, calibrations=fits)))
-    return members
+    total = sum(weight for weight, _ in members)
+    return [(weight / total, member) for weight, member in members] if members else [(1.0, model.predictor())]
 
 
 def _searched(
