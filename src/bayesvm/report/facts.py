@@ -230,7 +230,10 @@ def _effects(estimator: Any, X: Any) -> dict[str, Any]:
 
 def _support(estimator: Any, n: int) -> dict[str, int] | None:
     support = getattr(estimator, "support_", None)
-    return None if support is None else {"vectors": len(support), "rows": n}
+    if support is None:
+        return None
+    basis = getattr(estimator, "n_basis_", None)
+    return {"vectors": len(support), "rows": n, **({} if basis is None else {"basis": int(basis)})}
 
 
 def _doubts(estimator: Any, y: np.ndarray, numbers: np.ndarray) -> dict[str, Any] | None:
@@ -258,7 +261,8 @@ def _remarks(facts: Mapping[str, Any]) -> list[str]:
         found.append(f"{len(off)} of {n} features are switched off: as far as these rows tell, they do not matter.")
     support = facts["support"]
     if support is not None and support["rows"] and support["vectors"] > DENSE * support["rows"]:
-        found.append(f"The solution is not sparse: it rests on {support['vectors']} of {support['rows']} rows.")
+        few = f"; predictions are computed from {support['basis']} of them" if "basis" in support else ""
+        found.append(f"The solution is not sparse: it rests on {support['vectors']} of {support['rows']} rows{few}.")
     return found
 
 
