@@ -270,7 +270,8 @@ def test_what_can_be_predicted_is_said_to_be_better_than_guessing(facts):
 def test_how_sparse_the_solution_is_is_told(facts):
     assert re.search(r"The solution rests on \d+ of 60 training rows", render(facts))
     dense = collect_facts(fitted(BayesianSVC(n_starts=1, likelihood="logistic"), *data(60)[:2]), *data(60)[:2])
-    told = "The solution is not sparse: it rests on {vectors} of 60 rows; predictions are computed from {basis} of them."
+    told = "The solution is not sparse: it rests on {vectors} of 60 rows; "
+    told += "predictions are computed from {basis} of them."
     assert told.format(**dense["support"]) in dense["remarks"]
 
 

@@ -106,7 +106,8 @@ class TargetKernels:
         start = tried[-1].theta
         for other in plain:
             if other is not first:
-                yield KernelCandidate(other.kernel.with_ard().bind(d), f"{_name(other)}, ard", [start])
+                own = other.kernel.with_ard().bind(d)
+                yield KernelCandidate(own, f"{_name(other)}, ard", [start, _untied(other, own)], n_starts=2)
         best = _best(tried)
         if self.wide:
             prior = default_hyperprior(data.distance, spread=data.spread, strength=WIDE)
