@@ -60,8 +60,9 @@ def repetition(estimator, X, y):
 def affine(estimator, X, y):
     """Other units and another origin of the inputs change nothing."""
     factor, shift = np.array([2.0**9, 2.0**-7])[: X.shape[1]], np.array([3.0, -5.0])[: X.shape[1]]
-    if "standardize" not in estimator.get_params():
-        factor = factor[:1]  # the default kernel follows the mean variance: one unit for all columns
+    parameters = estimator.get_params()
+    if "standardize" not in parameters or str(parameters.get("kernel")) == "auto":
+        factor = factor[:1]  # the mean variance, or a common scale that may be chosen: one unit for all columns
     other = (X + shift) * factor
     first, second = clone(estimator).fit(X, y), clone(estimator).fit(other, y)
     assert differ(answers(first, X), answers(second, other)) < CLOSE
