@@ -167,12 +167,18 @@ def test_evidences_of_a_regression_are_on_one_scale():
     best = max(start["value"] for start in facts["starts"])
     assert best == pytest.approx(facts["log_evidence"], abs=1e-6)
     assert facts["log_evidence"] == pytest.approx(model.log_evidence_)
+    chosen = fitted(BayesianSVR(n_starts=1), X, 1000.0 * targets)
+    facts = collect_facts(chosen, X, 1000.0 * targets)
+    assert facts["starts"] == []  # they went over evidences of several models
+    row = max(chosen.candidates_, key=lambda candidate: candidate.weight)
+    prior = chosen.models_[0].objective.prior.log_density(chosen.models_[0].theta, chosen.theta_names_)[0]
+    assert row.log_evidence - prior == pytest.approx(facts["log_evidence"], abs=1e-6)
 
 
 def test_hyperparameters_of_several_classes_are_named_by_class():
     X, y, targets = data(60)
     classes = np.where(targets > 1.0, "surely", y)
-    facts = collect_facts(fitted(BayesianSVC(n_starts=1), X, classes), X, classes)
+    facts = collect_facts(fitted(BayesianSVC(None, n_starts=1), X, classes), X, classes)
     assert all(list(row["values"]) == ["no", "surely", "yes"] for row in facts["hyperparameters"])
     page = checked(render(facts))
     assert page.index(">no</th>") < page.index(">surely</th>") < page.index(">yes</th>")
@@ -197,7 +203,7 @@ def test_features_that_are_switched_off_are_counted_and_no_warning():
 
 def test_a_search_that_converged_has_starts_that_did():
     X, y, _ = data(60)
-    facts = collect_facts(fitted(BayesianSVC(n_starts=3), X, y), X, y)
+    facts = collect_facts(fitted(BayesianSVC(None, n_starts=3), X, y), X, y)
     best = max(facts["starts"], key=lambda start: start["value"])
     assert facts["converged"]
     assert best["status"].startswith("converged")
@@ -242,7 +248,7 @@ def test_leave_one_out_of_a_regressor_is_worse_than_what_it_saw():
 
 def test_starts_that_disagree_are_no_warning():
     X, y, _ = data(60)
-    facts = collect_facts(fitted(BayesianSVC(n_starts=3), X, y), X, y)
+    facts = collect_facts(fitted(BayesianSVC(None, n_starts=3), X, y), X, y)
     apart = [{**start, "value": start["value"] - 9.0 * i} for i, start in enumerate(facts["starts"])]
     assert not any("start" in line for line in facts["warnings"])
     assert "of which 1 reached the maximum" in render({**facts, "starts": apart})

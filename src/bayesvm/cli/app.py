@@ -257,7 +257,9 @@ def compare(
             reading=ReadOptions(format, header, encoding, delimiter, sheet),
             columns=ColumnOptions(features or (), drop or (), categories or (), decimal, day_first),
         )
-        run_comparison(training, names, FitOptions("auto", kernel, ard, starts, jobs, seed, standardize), folds, say)
+        run_comparison(
+            training, names, FitOptions("auto", kernel, ard, starts, jobs, seed, standardize=standardize), folds, say
+        )
 
 
 @app.command(epilog="Example: bayesvm inspect price.bvm")

@@ -265,6 +265,7 @@ def _result(facts: dict[str, Any]) -> list[str]:
         lines.append(f"{facts['support']['vectors']} support vectors of {facts['support']['rows']} rows")
     if facts["log_evidence"] is not None:
         parts = 1 + max((start["machine"] for start in facts["starts"]), default=0)
+        parts = max(parts, len({row.get("output") for row in facts.get("candidates") or ()}))
         summed = f", summed over {parts} classes or outputs" if parts > 1 else ""
         lines.append(f"log evidence {facts['log_evidence']:.3f}{summed}")
     return [*lines, *facts.get("remarks", ())]

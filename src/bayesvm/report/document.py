@@ -249,10 +249,12 @@ def _kernels(candidates: Sequence[Mapping[str, Any]]) -> str:
 
 def _search_line(facts: Mapping[str, Any]) -> str:
     reached, n = agreement(facts["starts"])
-    if not n:
-        return "The hyperparameters were given, not learnt."
     ended = "converged" if facts["converged"] else "did not converge"
     value = "" if facts["log_evidence"] is None else f" Log evidence {facts['log_evidence']:.2f} nats."
+    if not n and facts.get("candidates"):
+        return f"Each candidate maximised its evidence; the search of the chosen one {ended}.{value}"
+    if not n:
+        return "The hyperparameters were given, not learnt."
     starts = f"{n} starts, of which {reached} reached the maximum" if n > 1 else "one start"
     return f"The evidence was maximised from {starts}; the search {ended}.{value}"
 

@@ -16,6 +16,7 @@ import bayesvm
 from bayesvm.estimators._summary import output_names, switched_off
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.hyper import SearchStatus
+from bayesvm.models.average import AveragedModel
 from bayesvm.report.descriptions import describe_ending, describe_estimator, describe_hyperparameters
 from bayesvm.report.effects import events_of, strongest_effects
 from bayesvm.report.performance import Performance, own_performance
@@ -133,7 +134,12 @@ def _histories(estimator: Any) -> list[tuple[str, Sequence[Any]]]:
 
 
 def _starts(estimator: Any) -> list[dict[str, Any]]:
-    """Return a row per start; evidences are in the units of ``log_evidence_``, those of the targets."""
+    """Return a row per start; evidences are in the units of ``log_evidence_``, those of the targets.
+
+    There is none where several models were compared: their searches went over different evidences, with hyperpriors.
+    """
+    if any(isinstance(model, AveragedModel) for model in getattr(estimator, "models_", ())):
+        return []
     histories = _histories(estimator)
     units = getattr(estimator, "_log_jacobian", 0.0)  # of one output
     return [
