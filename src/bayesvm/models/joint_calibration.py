@@ -31,6 +31,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from bayesvm.linalg import cholesky
+from bayesvm.models.calibration import Calibration
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -57,6 +58,13 @@ class JointCalibration:
     def apply(self, scores: Matrix) -> Matrix:
         """Return the log odds of the classes, up to a common number per row."""
         return scores * self.scales + self.shifts
+
+    def parts(self) -> tuple[Calibration, ...]:
+        """Return the same as one correction per class, each with an equal share of gain and evidence."""
+        shares = self.gain / self.scales.size, self.log_evidence / self.scales.size
+        return tuple(
+            Calibration(float(a), float(b), *shares) for a, b in zip(self.scales, self.shifts, strict=True)
+        )
 
 
 @dataclasses.dataclass(frozen=True)
