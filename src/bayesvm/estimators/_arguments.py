@@ -204,7 +204,7 @@ def label_process(estimator: Any, data: TrainingData, inference: Inference, defa
     options: dict[str, Any] = {
         "posterior": posterior,
         "calibrate": estimator.calibrate,
-        "reduce": reduction_tolerance(estimator, posterior),
+        "reduce": reduction_tolerance(estimator, posterior, joint=joint),
         "options": search_options(estimator),
         "shared": shared,
     }
@@ -252,14 +252,15 @@ def predictive_posterior(posterior: Any, name: Any, inference: Inference) -> EP 
     return PREDICTIVE_EP if posterior == "ep" and not isinstance(inference, EP) else None
 
 
-def reduction_tolerance(estimator: Any, method: EP | None = None) -> float | None:
+def reduction_tolerance(estimator: Any, method: EP | None = None, *, joint: bool = False) -> float | None:
     """Return the largest change of a prediction, in standard deviations, for which the posterior is reduced.
 
     "auto" leaves a machine as it is whose predictions come, uncalibrated, from the posterior that found the
-    hyperparameters: the machine of a paper. ``method`` is the one that gives another posterior, if there is one.
+    hyperparameters: the machine of a paper; and one of ``joint`` classes, which the support vectors predict. ``method``
+    is the one that gives another posterior, if there is one.
     """
     if isinstance(estimator.reduce, str):
-        return None if method is None and estimator.calibrate is None else AUTO_REDUCTION
+        return None if method is None and (joint or estimator.calibrate is None) else AUTO_REDUCTION
     return None if estimator.reduce is None else float(estimator.reduce)
 
 

@@ -199,14 +199,18 @@ class GaussianProcessModel(Predictor):
         kept = {field.name: getattr(self, field.name) for field in dataclasses.fields(Predictor)}
         return Predictor(**kept)
 
-    def moved(self, theta: Vector) -> Predictor:
-        """Return the predictor at other hyperparameters, by the same method at ease, without an evidence."""
+    def moved(self, theta: Vector, near: Predictor | None = None) -> Predictor:
+        """Return the predictor at other hyperparameters, by the same method at ease, without an evidence.
+
+        Laplace's method begins with the means of a predictor ``near`` by, if there is one.
+        """
         objective = self.objective
         kernel, likelihood = objective.model(theta)
         K, posteriors = kernel.gram(objective.X), []
-        for y in objective.outputs:
+        for k, y in enumerate(objective.outputs):
             if self.method is None:
-                posteriors.append(objective.inference.infer(K, y, likelihood)[0])
+                start = None if near is None else near.marginals[k].mean
+                posteriors.append(objective.inference.infer(K, y, likelihood, warm_start=start)[0])
             else:
                 at_ease = dataclasses.replace(self.method, tol=max(EASY, self.method.tol))
                 posteriors.append(at_ease.posterior(K, y, likelihood)[0])

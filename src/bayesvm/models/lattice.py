@@ -56,9 +56,7 @@ def climb(look: Callable[[LatticePlace], float | None], start: LatticePlace = OR
     raise ValueError("climb: expected a score at the start, found None")
 
 
-def _found(
-    look: Callable[[LatticePlace], float | None], places: Sequence[LatticePlace]
-) -> dict[LatticePlace, float]:
+def _found(look: Callable[[LatticePlace], float | None], places: Sequence[LatticePlace]) -> dict[LatticePlace, float]:
     """Return the scores of the places that have one."""
     looked = {place: look(place) for place in places}
     return {place: score for place, score in looked.items() if score is not None}

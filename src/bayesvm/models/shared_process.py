@@ -34,7 +34,7 @@ from bayesvm.kernels.base import Kernel
 from bayesvm.models.average import AveragedClasses
 from bayesvm.models.base import Candidate, TrainingData, Trial
 from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
-from bayesvm.models.joint_calibration import JointCalibration, calibrate_classes
+from bayesvm.models.joint_calibration import calibrate_classes
 from bayesvm.models.lattice import ORIGIN, LatticePlace, climb, log_prior, shifted, shifts
 from bayesvm.models.predictor import Predictor
 from bayesvm.typing import Indices, Vector
@@ -114,7 +114,9 @@ class SharedProcess(GaussianProcess):
         shares = {id(t.model): 0.0 for t in trials}
         for weight, (_, model, _) in zip(weights, kept, strict=True):
             shares[id(model)] += float(weight)
-        rows: tuple[Candidate, ...] = tuple(t.row(kept=shares[id(t.model)] > 0.0, weight=shares[id(t.model)]) for t in trials)
+        rows: tuple[Candidate, ...] = tuple(
+            t.row(kept=shares[id(t.model)] > 0.0, weight=shares[id(t.model)]) for t in trials
+        )
         return AveragedClasses(chosen, members, weights, rows if len(trials) > 1 else ())
 
     def _on_all_rows(self, model: JudgedModel, data: TrainingData) -> GaussianProcessModel:
@@ -127,50 +129,72 @@ class SharedProcess(GaussianProcess):
         self, chosen: GaussianProcessModel, model: JudgedModel, place: LatticePlace, data: TrainingData
     ) -> Predictor:
         """Return what predicts for a kernel at a place, calibrated on all rows."""
-        whole = dataclasses.replace(chosen, objective=dataclasses.replace(chosen.objective, kernel=model.objective.kernel))
+        whole = dataclasses.replace(
+            chosen, objective=dataclasses.replace(chosen.objective, kernel=model.objective.kernel)
+        )
         theta = shifted(model.theta, model.objective.names, model.objective.bounds, *shifts(place))
         member = whole.moved(theta)
-        fit = calibrated_jointly(member, data.codes, data.counts, model.determined)
-        return dataclasses.replace(member, calibrations=fit.parts(), joint=True).reduced_on(
-            data.X.forget(), self.reduce, chosen.basis
-        )
+        means, codes = member.loo_latent()[0], class_numbers(data)
+        fit = calibrate_classes(means, codes, data.counts, determined=model.determined)
+        calibrated = dataclasses.replace(member, calibrations=fit.parts(), joint=True)
+        return calibrated.reduced_on(data.X.forget(), self.reduce, chosen.basis)
+
+
+def _rows(trials: Sequence[Trial], kept: Sequence[JudgedModel], weights: Vector) -> tuple[Candidate, ...]:
+    """Return what was tried, with the weight of all its places together."""
+    shares = [float(sum(w for model, w in zip(kept, weights, strict=True) if model is t.model)) for t in trials]
+    return tuple(t.row(kept=share > 0.0, weight=share) for t, share in zip(trials, shares, strict=True))
 
 
 @dataclasses.dataclass(frozen=True)
 class Judge:
-    """What a candidate is worth on a lattice of variances and length scales, by leave-one-out means of the rows."""
+    """What a candidate is worth on a lattice of variances and length scales, by leave-one-out means of some rows.
+
+    Parameters
+    ----------
+    model : GaussianProcessModel
+        The candidate at the maximum of its evidence, on the rows that judge.
+    data : TrainingData
+        All rows.
+    rows : array of int
+        Which of them judge, each in the place of several.
+    looked : dict
+        Predictors of the places that were looked at.
+    """
 
     model: GaussianProcessModel
     data: TrainingData
     rows: Indices
+    looked: dict[LatticePlace, Predictor] = dataclasses.field(default_factory=dict)
 
     def score(self, place: LatticePlace) -> float | None:
         """Return the worth of a place, None where its posteriors cannot be computed."""
         objective, counts = self.model.objective, self.data.counts
         theta = shifted(self.model.theta, objective.names, objective.bounds, *shifts(place))
+        near = min(self.looked, key=lambda p: abs(p[0] - place[0]) + abs(p[1] - place[1]), default=None)
         try:
-            member = self.model.moved(theta)
+            member = self.model.moved(theta, None if near is None else self.looked[near])
         except NotPositiveDefiniteError:
             return None
-        assert self.data.codes is not None
-        fit = calibrated_jointly(member, self.data.codes[self.rows], counts[self.rows], self.model.determined)
-        return float(counts.sum() / counts[self.rows].sum()) * fit.log_evidence + log_prior(place)
+        self.looked[place] = member
+        count = float(counts.sum() / counts[self.rows].sum())
+        codes, determined = class_numbers(self.data)[self.rows], self.model.determined / count
+        fit = calibrate_classes(member.loo_latent()[0], codes, counts[self.rows], determined=determined)
+        return count * fit.log_evidence + log_prior(place)
 
 
-def calibrated_jointly(
-    member: Predictor, codes: Indices | None, weights: Vector, determined: float
-) -> JointCalibration:
-    """Return the calibration of all classes by the leave-one-out means of a predictor."""
-    assert codes is not None
-    return calibrate_classes(member.loo_latent()[0], codes, weights, determined=determined)
+def class_numbers(data: TrainingData) -> Indices:
+    """Return the class numbers of the rows, which data of several classes have."""
+    if data.codes is None:
+        raise ValueError("codes: expected the class numbers of the rows, found None")
+    return data.codes
 
 
 def judged_rows(data: TrainingData) -> Indices:
     """Return the rows on which candidates are searched and judged, all classes in proportion."""
     if data.n_rows <= MANY:
         return np.arange(data.n_rows)
-    assert data.codes is not None
-    return spread_rows(data.codes.astype(float), max(PART, OF_EACH * data.n_outputs))
+    return spread_rows(class_numbers(data).astype(float), max(PART, OF_EACH * data.n_outputs))
 
 
-__all__ = ["Judge", "JudgedModel", "SharedProcess", "judged_rows"]
+__all__ = ["Judge", "JudgedModel", "SharedProcess", "class_numbers", "judged_rows"]
