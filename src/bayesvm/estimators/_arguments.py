@@ -21,6 +21,7 @@ from bayesvm.models.candidates import GrowingKernel, OneKernel
 from bayesvm.models.chosen_process import ChosenProcess
 from bayesvm.models.class_kernels import ClassKernels
 from bayesvm.models.gaussian_process import GaussianProcess
+from bayesvm.models.joint_process import JointProcess
 from bayesvm.models.label_kernels import LabelKernels
 from bayesvm.models.shared_process import SharedProcess
 
@@ -210,7 +211,8 @@ def label_process(estimator: Any, data: TrainingData, inference: Inference, defa
     }
     kernels: Candidates = kernel_candidates(estimator, default)
     if not (chooses(estimator) or integrates(estimator)):
-        return GaussianProcess(kernels, likelihood, inference, hyperprior=hyperprior(estimator), **options)
+        kind = JointProcess if joint else GaussianProcess
+        return kind(kernels, likelihood, inference, hyperprior=hyperprior(estimator), **options)
     prior = proper_hyperprior(estimator, data)
     if joint and not integrates(estimator):
         return SharedProcess(ClassKernels(), likelihood, inference, hyperprior=prior, **options)

@@ -21,6 +21,7 @@ from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Likelihood
+from bayesvm.models.average import AveragedClasses
 from bayesvm.models.base import ModelSpec, TrainingData, typical_distance
 from bayesvm.models.fit import fit_model, fit_outputs
 from bayesvm.models.joint_calibration import COUPLED, calibrate_classes
@@ -354,7 +355,8 @@ def write_leave_one_out(fitted: Any, labelled: LabelledData, weights: Vector) ->
     odds = np.empty((codes.size, len(fitted.calibration_)))
     odds[rows] = np.hstack([model.loo_log_odds() for model in fitted.models_])
     fitted.coupling_ = None
-    if len(fitted.models_) > 1 and fitted.calibrate is not None:
+    apart = not any(isinstance(model, AveragedClasses) for model in fitted.models_)
+    if odds.shape[1] > 1 and apart and fitted.calibrate is not None:
         fitted.coupling_ = calibrate_classes(odds[rows], codes[rows], weights, determined=0.0, shrinkage=COUPLED)
         odds[rows] = fitted.coupling_.apply(odds[rows])
     unused = np.setdiff1d(np.arange(codes.size), rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayesvm.estimators._arguments import label_likelihood, label_process
+from bayesvm.estimators._arguments import label_likelihood, label_process, shares_kernel
 from bayesvm.estimators._classifier import BayesianClassifier
 from bayesvm.estimators._large import large_process
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
@@ -224,7 +224,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     def _spec(self, data: TrainingData) -> GaussianProcess:
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, self.solver, likelihood)
-        large = large_process(self, data, likelihood, inference)
+        large = large_process(self, data, likelihood, inference, shared=shares_kernel(self, data))
         return large or label_process(self, data, inference, Gaussian() + Constant())
 
 

@@ -16,6 +16,7 @@ from bayesvm.estimators._arguments import (
     proper_hyperprior,
     reduction_tolerance,
     search_options,
+    shares_kernel,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
 from bayesvm.estimators._large import large_process
@@ -129,7 +130,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     def _spec(self, data: TrainingData) -> GaussianProcess:
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, likelihood=likelihood)
-        large = large_process(self, data, likelihood, inference)
+        large = large_process(self, data, likelihood, inference, shared=shares_kernel(self, data))
         return large or label_process(self, data, inference, Gaussian() + Constant())
 
 

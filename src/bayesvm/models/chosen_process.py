@@ -29,7 +29,7 @@ from bayesvm.inference import EP
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification
-from bayesvm.models.average import AveragedClasses, AveragedLabels, AveragedModel, AveragedTargets
+from bayesvm.models.average import AveragedLabels, AveragedModel, AveragedTargets
 from bayesvm.models.base import Candidate, TrainingData, Trial
 from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
 from bayesvm.models.integration import Integration, integrated
@@ -119,8 +119,7 @@ class ChosenProcess(GaussianProcess):
                 parts += [(float(weight) * share, member) for share, member in own]
                 integrations += how
         parts.sort(key=lambda part: -part[0])
-        labels = AveragedClasses if parts[0][1].joint else AveragedLabels
-        average = labels if isinstance(self.likelihood, Classification) else AveragedTargets
+        average = AveragedLabels if isinstance(self.likelihood, Classification) else AveragedTargets
         shares, X = np.array([weight for weight, _ in parts]), data.X.forget()
         chosen = chosen.reduced(self.reduce)
         members = _reduced([member for _, member in parts], X, self.reduce, chosen.basis)
@@ -131,7 +130,7 @@ class ChosenProcess(GaussianProcess):
 
     def _ready(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return a candidate with the posterior that predicts, marginals and calibration."""
-        return model.refined(self.posterior).calibrated(self.calibrate, data.counts, tuned=True, codes=data.codes)
+        return model.refined(self.posterior).calibrated(self.calibrate, data.counts, tuned=True)
 
     def _members(
         self, model: GaussianProcessModel, data: TrainingData

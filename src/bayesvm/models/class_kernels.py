@@ -25,7 +25,7 @@ from bayesvm.kernels.base import Kernel
 from bayesvm.models.base import KernelCandidate, ModelSpec, TrainingData
 from bayesvm.models.joint_calibration import CAUTIOUS_CLASSES
 from bayesvm.models.label_kernels import common_scale, start_at
-from bayesvm.models.shared_process import Judge, JudgedModel, judged_rows
+from bayesvm.models.shared_process import Judge, JudgedModel
 
 #: Share of the rows, in nats, by which a kernel that is only looked at may be below the best to be searched.
 FAR = 0.01
@@ -48,7 +48,7 @@ class ClassKernels:
             return
         common = common_scale(tried[0].kernel, data)
         yield from _if_worth(data, tried, tried[0], common, "gaussian, common scale")
-        base: JudgedModel = max(tried, key=lambda model: model.score)
+        base: JudgedModel = max(tried, key=lambda model: model.best.score)
         gaussian: Any
         gaussian, constant = base.kernel.leaves()
         rough = Matern52(gaussian.variance, gaussian.lengthscale) + constant
@@ -58,7 +58,7 @@ class ClassKernels:
         kernel = base.kernel.with_ard().bind(data.n_features)
         if 1 < data.n_features <= ARD_FEATURES and _promise(base, data, kernel) > HOPE:
             start = untied(dataclasses.replace(base.objective, kernel=kernel), base.kernel, base.theta)
-            yield KernelCandidate(kernel, "gaussian, ard", [start], changes={"start": base.best_place})
+            yield KernelCandidate(kernel, "gaussian, ard", [start], changes={"start": base.best.place})
 
 
 def _if_worth(
@@ -70,10 +70,10 @@ def _if_worth(
     bound = kernel.bind(data.n_features)
     maximum = dataclasses.replace(base.maximum, theta=start_at(bound, base))
     begun = dataclasses.replace(base, objective=dataclasses.replace(base.objective, kernel=bound), maximum=maximum)
-    score = Judge(begun, data, judged_rows(data)).score(base.best_place)
-    best = max(model.score for model in tried)
+    score = Judge(begun, data, base.best.solution).score(base.best.place)
+    best = max(model.best.score for model in tried)
     if score is not None and score > best - FAR * data.counts.sum():
-        yield KernelCandidate(bound, name, [maximum.theta], changes={"start": base.best_place})
+        yield KernelCandidate(bound, name, [maximum.theta], changes={"start": base.best.place})
 
 
 def _like(kernel: Kernel, inner: Kernel) -> Kernel:
@@ -92,9 +92,9 @@ def _promise(base: JudgedModel, data: TrainingData, kernel: Kernel) -> float:
     moved = np.clip(theta + gradient / (1.0 + np.abs(gradient)), smooth.bounds[:, 0], smooth.bounds[:, 1])
     maximum = dataclasses.replace(base.maximum, theta=moved)
     begun = dataclasses.replace(base, objective=dataclasses.replace(base.objective, kernel=kernel), maximum=maximum)
-    score = Judge(begun, data, judged_rows(data)).score(base.best_place)
+    score = Judge(begun, data, base.best.solution).score(base.best.place)
     penalty = CAUTIOUS_CLASSES.optimism * (begun.determined - base.determined)
-    return -np.inf if score is None else score + penalty - base.score
+    return -np.inf if score is None else score + penalty - base.best.score
 
 
 __all__ = ["ClassKernels"]

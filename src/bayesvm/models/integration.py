@@ -17,7 +17,6 @@ from bayesvm.likelihoods.base import Classification
 from bayesvm.models.base import TrainingData
 from bayesvm.models.gaussian_process import GaussianProcessModel
 from bayesvm.models.predictor import Predictor
-from bayesvm.models.probabilities import log_proba_of
 from bayesvm.typing import Matrix
 
 #: Points with less than this share of the largest weight are left out.
@@ -74,7 +73,7 @@ def integrated(
     for theta in points.theta[kept]:
         moved = model.moved(theta)
         fields = {field.name: getattr(moved, field.name) for field in dataclasses.fields(Predictor)}
-        own = dataclasses.replace(model, **fields).calibrated(calibrate, data.counts, tuned=True, codes=data.codes)
+        own = dataclasses.replace(model, **fields).calibrated(calibrate, data.counts, tuned=True)
         members.append(own.predictor())
     predictions = np.stack([_left_out(member) for member in members])
     centre = np.tensordot(shares, predictions, axes=1)
@@ -86,7 +85,7 @@ def integrated(
 def _left_out(member: Predictor) -> Matrix:
     """Return leave-one-out predictions: probabilities, or means of targets."""
     if isinstance(member.likelihood.plain, Classification):
-        return np.exp(log_proba_of(member.loo_log_odds()))
+        return np.asarray(1.0 / (1.0 + np.exp(-member.loo_log_odds())))
     return np.column_stack([q.cavity_mean for q in member.marginals])
 
 

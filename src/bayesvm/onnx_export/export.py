@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from bayesvm.estimators.committee import Committee
 from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
 from bayesvm.models.average import AveragedClasses, AveragedModel
+from bayesvm.models.class_scores import MeanFunctions
 from bayesvm.models.ls_svm import LeastSquaresModel
 from bayesvm.models.support_vectors import SupportVectorModel
 from bayesvm.onnx_export.graph import Graph, labels
-from bayesvm.onnx_export.latent import latent, ls_moments
+from bayesvm.onnx_export.kernels import cross_gram
+from bayesvm.onnx_export.latent import dense_rows, latent, ls_moments
 from bayesvm.onnx_export.pipeline import pipeline_model
 from bayesvm.onnx_export.probability import average
 from bayesvm.onnx_export.svm import discriminant, kernel_expansion
@@ -133,12 +135,9 @@ def _log_odds(g: Graph, member: Any, X: str, mean: str, var: str) -> str:
 
 def _odds(g: Graph, model: Any, k: int, mean: str, var: str) -> str:
     """Return calibrated log odds of one output."""
-    if getattr(model, "joint", False):
-        odds = mean
-    else:
-        likelihood = model.likelihood.plain
-        up, down = average(g, likelihood, mean, var), average(g, likelihood, g.op("Neg", mean), var)
-        odds = g.op("Sub", g.op("Log", up), g.op("Log", down))
+    likelihood = model.likelihood.plain
+    up, down = average(g, likelihood, mean, var), average(g, likelihood, g.op("Neg", mean), var)
+    odds = g.op("Sub", g.op("Log", up), g.op("Log", down))
     calibrations = getattr(model, "calibrations", ())
     if not calibrations:
         return odds
@@ -149,9 +148,14 @@ def _averaged_classes(g: Graph, model: AveragedClasses, X: str) -> str:
     """Return the logarithms of averaged probabilities of several classes."""
     parts = []
     for member in model.members:
-        moments = zip(*latent(g, member, X), strict=True)
-        odds = [_odds(g, member, k, mean, var) for k, (mean, var) in enumerate(moments)]
-        parts.append(g.op("Softmax", _joined(g, odds), axis=1))
+        functions, fit = member.functions, member.calibration
+        if isinstance(functions, MeanFunctions):
+            K = cross_gram(g, functions.kernel, X, dense_rows(functions.inputs))
+            scores = g.op("MatMul", K, functions.coefficients)
+        else:
+            scores = _joined(g, latent(g, functions, X)[0])
+        odds = g.op("Add", g.op("Mul", scores, fit.scales[None, :]), fit.shifts[None, :])
+        parts.append(g.op("Softmax", odds, axis=1))
     return g.op("Log", _mixed(g, parts, model.weights))
 
 
