@@ -98,7 +98,7 @@ class PosteriorMeans(Solution):
 
 
 @dataclasses.dataclass(frozen=True)
-class LeastSquares(Solution):
+class SignRegression(Solution):
     """Regression of the signs with unit noise."""
 
     name: ClassVar[str] = "least squares"
@@ -197,4 +197,4 @@ class ScoredClasses:
         return self.calibration.apply(self.left_out)
 
 
-__all__ = ["LeastSquares", "MeanFunctions", "PosteriorMeans", "ScoredClasses", "Scores", "Solution"]
+__all__ = ["MeanFunctions", "PosteriorMeans", "ScoredClasses", "Scores", "SignRegression", "Solution"]

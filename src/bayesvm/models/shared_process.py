@@ -36,7 +36,7 @@ from bayesvm.hyper.surrogate import with_likelihood
 from bayesvm.kernels.base import Kernel
 from bayesvm.models.average import AveragedClasses
 from bayesvm.models.base import Candidate, TrainingData, Trial
-from bayesvm.models.class_scores import LeastSquares, MeanFunctions, PosteriorMeans, ScoredClasses, Scores, Solution
+from bayesvm.models.class_scores import MeanFunctions, PosteriorMeans, ScoredClasses, Scores, SignRegression, Solution
 from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
 from bayesvm.models.joint_calibration import calibrate_classes
 from bayesvm.models.joint_process import class_numbers, scored
@@ -95,7 +95,7 @@ class SharedProcess(GaussianProcess):
     @property
     def solutions(self) -> tuple[Solution, ...]:
         """The solutions with which kernels are judged."""
-        return PosteriorMeans(self.posterior or self.inference), LeastSquares()
+        return PosteriorMeans(self.posterior or self.inference), SignRegression()
 
     def objective(self, kernel: Kernel, data: TrainingData) -> EvidenceObjective:
         """Return the evidence that is searched: on some of the rows if they are many, smooth where it can be."""
