@@ -179,12 +179,19 @@ def calibrate_classes(
     size = float(np.average(np.mean(np.abs(scores), axis=1), weights=weights))
     expected = 0.0 if shrinkage.size is None or size == 0.0 else float(np.log(shrinkage.size / size))
     problem = _Problem(scores, codes, weights, expected, shrinkage.optimism * determined, shrinkage)
-    start = np.zeros(2 * scores.shape[1] + 1)
-    found = minimize(problem.loss, start, jac=True, method="L-BFGS-B")
-    log_det = cholesky(problem.curvature(found.x), what="the curvature of the calibration").log_det()
-    log_evidence = -float(found.fun) - float(np.sum(np.log(problem.deviations))) - 0.5 * log_det
-    before, after = (_log_likelihood(problem, p) for p in (start, found.x))
-    return JointCalibration(*problem.split(found.x), after - before, log_evidence)
+    deviations = problem.deviations
+
+    def loss(z: Vector) -> tuple[float, Vector]:
+        value, gradient = problem.loss(deviations * z)
+        return value, deviations * gradient
+
+    start = np.zeros(deviations.size)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B")
+    p = deviations * found.x
+    log_det = cholesky(problem.curvature(p), what="the curvature of the calibration").log_det()
+    log_evidence = -float(found.fun) - float(np.sum(np.log(deviations))) - 0.5 * log_det
+    gain = _log_likelihood(problem, p) - _log_likelihood(problem, start)
+    return JointCalibration(*problem.split(p), gain, log_evidence)
 
 
 def _log_likelihood(problem: _Problem, p: Vector) -> float:
