@@ -55,6 +55,8 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         ``posterior="ep"`` or calibration, None otherwise.
     inducing : "auto", int or None
         Inference for many rows: exact, or by inducing inputs and neighbouring rows; see :class:`~bayesvm.BayesianSVC`.
+    multi_class : {"shared", "ovr", "softmax"}
+        What more than two classes are; see :class:`~bayesvm.BayesianSVC`.
     theta, optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
     max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
