@@ -127,6 +127,21 @@ def test_several_classes_weights_and_priors():
     assert answers(model, X)["label"].dtype == np.int64
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        BayesianSVC(random_state=0),
+        BayesianSVC(None, multi_class="ovr", n_starts=1, max_evaluations=10),
+        BayesianSVC(None, calibrate=None, n_starts=1, max_evaluations=10),
+        GPClassifier(None, calibrate="auto", inducing=20, n_starts=1, max_evaluations=10, random_state=0),
+    ],
+    ids=["shared", "own kernels", "not calibrated", "inducing inputs"],
+)
+def test_forms_of_several_classes(model):
+    X, _, f = data(60)
+    assert_same(fitted(model, X, np.digitize(f, [-0.5, 0.5])), X)
+
+
 def test_several_outputs_and_committees():
     X, _, y = data()
     several = fitted(
