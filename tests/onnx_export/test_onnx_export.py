@@ -7,7 +7,7 @@ import pytest
 from model_zoo import data, fitted, models
 from sklearn.base import is_classifier
 
-from bayesvm import BayesianSVC, Committee
+from bayesvm import BayesianSVC, Committee, GPClassifier
 from bayesvm.estimators.bayesian_svr import BayesianSVR
 from bayesvm.kernels import (
     BSpline,
