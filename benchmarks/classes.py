@@ -5,7 +5,7 @@
 *digits*: the permutations of seeds 0 to N - 1, the first 1000 rows to train, 797 to test. *usps 2000*: the first 2000
 training rows, *usps*: all 7291, both with the 2007 test rows (one split). *iris*, *wine*: 70 % to train. *glass-like*:
 six classes of 9 to 76 rows with heavy tails, *vehicle-like*: four classes of two clusters each in 18 inputs, drawn anew
-for every split. Results are written to FILE as they come, and a second run goes on where the first ended. Processor
+for every split. *hundred*: a hundred classes in 10 inputs, 2000 rows to train and to test. Results are written to FILE as they come, and a second run goes on where the first ended. Processor
 seconds of one thread.
 
 ``python -m benchmarks.classes show FILE`` prints the table of a file.
@@ -63,6 +63,10 @@ def split_of(name: str, k: int) -> Split:
         n = 2000 if name == "usps 2000" else 7291
         X, y = data["X"].astype(float), data["y"]
         return X[:n], y[:n], X[7291:], y[7291:]
+    if name == "hundred":
+        rng, y = np.random.default_rng(k), np.arange(4000) % 100
+        X = 2.0 * rng.normal(size=(100, 10))[y] + rng.normal(size=(4000, 10))
+        return X[:2000], y[:2000], X[2000:], y[2000:]
     makers: dict[str, Callable[[], Any]] = {
         "iris": lambda: load_iris(return_X_y=True),
         "wine": lambda: load_wine(return_X_y=True),
@@ -84,7 +88,7 @@ MACHINES: dict[str, Callable[[int], Any]] = {
     ),
     "sklearn GPC": scikit_gpc,
 }
-SETS = ("iris", "wine", "glass-like", "vehicle-like", "digits", "usps 2000", "usps")
+SETS = ("iris", "wine", "glass-like", "vehicle-like", "digits", "usps 2000", "usps", "hundred")
 
 
 def measure(sets: list[str], splits: int, machines: list[str], out: Path) -> None:
@@ -93,7 +97,7 @@ def measure(sets: list[str], splits: int, machines: list[str], out: Path) -> Non
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scikit-learn's machines warn about bounds and iterations
         for name in sets:
-            for k in range(1 if name.startswith("usps") else splits):
+            for k in range(1 if name.startswith(("usps", "hundred")) else splits):
                 data = split_of(name, k)
                 for machine in machines:
                     key = f"{name}|{k}|{machine}"
