@@ -5,8 +5,8 @@
 *digits*: the permutations of seeds 0 to N - 1, the first 1000 rows to train, 797 to test. *usps 2000*: the first 2000
 training rows, *usps*: all 7291, both with the 2007 test rows (one split). *iris*, *wine*: 70 % to train. *glass-like*:
 six classes of 9 to 76 rows with heavy tails, *vehicle-like*: four classes of two clusters each in 18 inputs, drawn anew
-for every split. *hundred*: a hundred classes in 10 inputs, 2000 rows to train and to test. Results are written to FILE as they come, and a second run goes on where the first ended. Processor
-seconds of one thread.
+for every split. *hundred*: a hundred classes in 10 inputs, 2000 rows to train and to test. Results are written to FILE
+as they come, and a second run goes on where the first ended. Processor seconds of one thread.
 
 ``python -m benchmarks.classes show FILE`` prints the table of a file.
 """
