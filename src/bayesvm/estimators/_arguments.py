@@ -19,8 +19,10 @@ from bayesvm.likelihoods import from_name as likelihood_from_name
 from bayesvm.models.base import Candidates, SearchOptions, TrainingData
 from bayesvm.models.candidates import GrowingKernel, OneKernel
 from bayesvm.models.chosen_process import ChosenProcess
+from bayesvm.models.class_kernels import ClassKernels
 from bayesvm.models.gaussian_process import GaussianProcess
 from bayesvm.models.label_kernels import LabelKernels
+from bayesvm.models.shared_process import SharedProcess
 
 #: Largest change of a prediction with ``reduce="auto"``, in standard deviations.
 AUTO_REDUCTION = 0.02
@@ -92,6 +94,7 @@ COMMON: Mapping[str, Rule] = {
     "calibrate": one_of("auto", "loo", None),
     "reduce": real(0.0, "auto", None, what="number of standard deviations"),
     "inducing": whole(1, "auto", None),
+    "multi_class": one_of("shared", "ovr", "softmax"),
     "max_iter": whole(1),
     "tol": real(0.0, None),
     "cache_size": real(0.0),
@@ -192,22 +195,34 @@ def label_likelihood(value: Any) -> Classification:
 
 def label_process(estimator: Any, data: TrainingData, inference: Inference, default: Kernel) -> GaussianProcess:
     """Return what a classifier with a Gaussian process fits: one kernel, or an average of those that it chooses."""
-    likelihood = label_likelihood(estimator.likelihood)
-    posterior = predictive_posterior(estimator.posterior, estimator.inference, inference)
+    likelihood, shared = label_likelihood(estimator.likelihood), shares_kernel(estimator, data)
+    joint = shared and estimator.calibrate is not None
+    asked = estimator.posterior
+    if _is_auto(asked):  # the means of the mode are enough for classes that are calibrated together
+        asked = None if joint else "ep"
+    posterior = predictive_posterior(asked, estimator.inference, inference)
     options: dict[str, Any] = {
         "posterior": posterior,
         "calibrate": estimator.calibrate,
         "reduce": reduction_tolerance(estimator, posterior),
         "options": search_options(estimator),
+        "shared": shared,
     }
     kernels: Candidates = kernel_candidates(estimator, default)
     if not (chooses(estimator) or integrates(estimator)):
         return GaussianProcess(kernels, likelihood, inference, hyperprior=hyperprior(estimator), **options)
+    prior = proper_hyperprior(estimator, data)
+    if joint and not integrates(estimator):
+        return SharedProcess(ClassKernels(), likelihood, inference, hyperprior=prior, **options)
     if chooses(estimator):
         kernels = LabelKernels() if estimator.hyperprior is None else LabelKernels((1.0,))
-    prior = proper_hyperprior(estimator, data)
     options["integrate"] = integrates(estimator)
     return ChosenProcess(kernels, likelihood, inference, hyperprior=prior, **options)
+
+
+def shares_kernel(estimator: Any, data: TrainingData) -> bool:
+    """Whether there are several classes that are to have one kernel."""
+    return data.n_outputs > 1 and estimator.multi_class == "shared"
 
 
 def noise_likelihood(value: Any) -> Regression:
@@ -270,5 +285,6 @@ __all__ = [
     "real",
     "reduction_tolerance",
     "search_options",
+    "shares_kernel",
     "whole",
 ]

@@ -180,10 +180,11 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         likelihood: Any = "trigonometric",
         inference: str | Inference = "laplace",
         solver: str | Solver = "newton",
-        posterior: str = "ep",
+        posterior: str = "auto",
         calibrate: str | None = "auto",
         reduce: str | float | None = "auto",
         inducing: Any = "auto",
+        multi_class: str = "shared",
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -206,6 +207,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         self.calibrate = calibrate
         self.reduce = reduce
         self.inducing = inducing
+        self.multi_class = multi_class
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts

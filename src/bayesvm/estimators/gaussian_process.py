@@ -90,6 +90,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         calibrate: str | None = None,
         reduce: str | float | None = "auto",
         inducing: Any = "auto",
+        multi_class: str = "shared",
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -111,6 +112,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         self.calibrate = calibrate
         self.reduce = reduce
         self.inducing = inducing
+        self.multi_class = multi_class
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import log_softmax, logsumexp
 
 from bayesvm.hyper import EvidenceObjective, Maximum, ModelEvidence
 from bayesvm.inference import Evidence
@@ -192,6 +192,22 @@ class AveragedLabels(AveragedModel):
 
 
 @dataclasses.dataclass(frozen=True)
+class AveragedClasses(AveragedLabels):
+    """Average of the probabilities of several classes, each member having them from all its outputs together.
+
+    Log odds are given up to a common number per row: they are logarithms of the probabilities.
+    """
+
+    def log_odds(self, X: Inputs) -> Matrix:
+        """Return logarithms of the averaged probabilities, one column per class."""
+        return averaged_log_proba([member.log_odds(X) for member in self.members], self.weights)
+
+    def loo_log_odds(self) -> Matrix:
+        """Return the same for the training rows, each predicted without itself."""
+        return averaged_log_proba([member.loo_log_odds() for member in self.members], self.weights)
+
+
+@dataclasses.dataclass(frozen=True)
 class AveragedTargets(AveragedModel):
     """Average of predictive densities of targets."""
 
@@ -237,4 +253,17 @@ def averaged_log_odds(parts: list[Matrix], weights: Vector) -> Matrix:
     return np.asarray(yes - no)
 
 
-__all__ = ["AveragedLabels", "AveragedModel", "AveragedTargets", "averaged_log_odds"]
+def averaged_log_proba(parts: list[Matrix], weights: Vector) -> Matrix:
+    r"""Return the logarithms of averaged probabilities, :math:`\ln \sum_j w_j \operatorname{softmax}(o_j)`."""
+    log_proba = np.stack([log_softmax(odds, axis=1) for odds in parts])
+    return np.asarray(logsumexp(log_proba, axis=0, b=weights[:, None, None]))
+
+
+__all__ = [
+    "AveragedClasses",
+    "AveragedLabels",
+    "AveragedModel",
+    "AveragedTargets",
+    "averaged_log_odds",
+    "averaged_log_proba",
+]

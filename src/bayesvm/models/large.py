@@ -271,7 +271,7 @@ class LargeProcess(GaussianProcess):
 
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return the model with its predictions calibrated."""
-        return model.calibrated(self.calibrate, data.counts, tuned=self.options.optimize)
+        return model.calibrated(self.calibrate, data.counts, tuned=self.options.optimize, codes=data.codes)
 
 
 def _inducing_model(objective: InducingObjective, maximum: Maximum, data: TrainingData) -> GaussianProcessModel:

@@ -19,7 +19,7 @@ weights are those of all rows, if the others are like them. Only places that cou
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from scipy.special import logsumexp
@@ -29,14 +29,10 @@ from bayesvm.hyper.subsample import spread_rows
 from bayesvm.models.base import TrainingData
 from bayesvm.models.calibration import Calibration, calibrate_odds
 from bayesvm.models.gaussian_process import GaussianProcessModel
+from bayesvm.models.lattice import ORIGIN, LatticePlace, climb, log_prior, shifted, shifts
 from bayesvm.models.predictor import Predictor
 from bayesvm.typing import Matrix, Vector
 
-#: Steps of the lattice in the logarithms of variance and length scale, and the standard deviations of their prior.
-VARIANCE_STEP, LENGTHSCALE_STEP = 2.0, 0.7
-VARIANCE_SPREAD, LENGTHSCALE_SPREAD = 5.0, 0.7
-#: The lattice ends after so many steps in each direction.
-FARTHEST = 3
 #: Places whose weight is below this share of the largest are left out.
 SHARE = 0.3
 #: Rows beyond which the lattice is searched on a part of the rows, and how many these are.
@@ -93,52 +89,29 @@ def weighted_places(
         raise ValueError("weighted_places: expected log odds at the model that the evidence chose, found None")
     references = np.average(np.abs(origin), axis=0, weights=weights)
     share = determined / y.shape[1]  # the outputs determined the hyperparameters together
-    found: dict[tuple[int, int], tuple[float, tuple[Calibration, ...]]] = {}
+    found: dict[LatticePlace, tuple[Calibration, ...]] = {}
 
-    def look(place: tuple[int, int]) -> None:
-        a, length = VARIANCE_STEP * place[0], LENGTHSCALE_STEP * place[1]
-        odds = origin if place == (0, 0) else log_odds(a, length)
-        if odds is not None:
-            fits = tuple(
-                calibrate_odds(odds[:, k], y[:, k], weights, determined=share, reference=float(references[k]))
-                for k in range(y.shape[1])
-            )
-            prior = -0.5 * (a / VARIANCE_SPREAD) ** 2 - 0.5 * (length / LENGTHSCALE_SPREAD) ** 2
-            found[place] = (count * sum(fit.log_evidence for fit in fits) + prior, fits)
+    def look(place: LatticePlace) -> float | None:
+        odds = origin if place == ORIGIN else log_odds(*shifts(place))
+        if odds is None:
+            return None
+        found[place] = tuple(
+            calibrate_odds(odds[:, k], y[:, k], weights, determined=share, reference=float(references[k]))
+            for k in range(y.shape[1])
+        )
+        return count * sum(fit.log_evidence for fit in found[place]) + log_prior(place)
 
-    look((0, 0))
-    seen = {(0, 0)}
-    while True:
-        i, j = max(found, key=lambda place: (found[place][0], -abs(place[0]) - abs(place[1]), place))
-        around = [(i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
-        fresh = [place for place in around if place not in seen and max(map(abs, place)) <= FARTHEST]
-        if not fresh:
-            break
-        seen.update(fresh)
-        for place in fresh:
-            look(place)
-    return _heaviest(found)
+    return _heaviest(climb(look), found)
 
 
-def _heaviest(found: dict[tuple[int, int], tuple[float, tuple[Calibration, ...]]]) -> tuple[Place, ...]:
+def _heaviest(
+    scores: dict[LatticePlace, float], found: dict[LatticePlace, tuple[Calibration, ...]]
+) -> tuple[Place, ...]:
     """Return the places with enough weight, normalised."""
-    scores = {place: score for place, (score, _) in found.items()}
     top = max(scores.values())
     kept = sorted((p for p in scores if scores[p] >= top + np.log(SHARE)), key=lambda p: (-scores[p], p))
     total = float(logsumexp([scores[p] for p in kept]))
-    return tuple(
-        Place(VARIANCE_STEP * p[0], LENGTHSCALE_STEP * p[1], found[p][1], float(np.exp(scores[p] - total)))
-        for p in kept
-    )
-
-
-def shifted(theta: Vector, names: Sequence[str], bounds: Matrix, variance: float, lengthscale: float) -> Vector:
-    """Return theta with the logarithms of the kernel's variances and length scales shifted, within the bounds."""
-    kernel = np.array([not name.startswith("likelihood.") for name in names])
-    scale = np.array(["lengthscale" in name for name in names])
-    size = np.array(["variance" in name for name in names])
-    moved = theta + np.where(kernel & scale, lengthscale, 0.0) + np.where(kernel & size, variance, 0.0)
-    return np.clip(moved, bounds[:, 0], bounds[:, 1])
+    return tuple(Place(*shifts(p), found[p], float(np.exp(scores[p] - total))) for p in kept)
 
 
 def finished(model: GaussianProcessModel, data: TrainingData) -> list[tuple[float, Predictor]]:
@@ -210,4 +183,4 @@ def _at(model: GaussianProcessModel, variance: float, lengthscale: float) -> Pre
         return None
 
 
-__all__ = ["Place", "finished", "shifted", "weighted_places"]
+__all__ = ["Place", "finished", "weighted_places"]
