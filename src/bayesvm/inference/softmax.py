@@ -31,7 +31,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 
 from bayesvm.inference.base import Evidence
 from bayesvm.linalg.small_blocks import Blocks, covariance_without
@@ -164,6 +164,11 @@ def softmax_evidence(K: Matrix, Y: Matrix, weights: Vector, *, warm_start: Matri
     return Evidence(sum(terms.values()), terms, np.arange(len(K)), dK, np.empty(0), status, mode.f, n_iter)
 
 
+def softmax_coefficients(f: Matrix, Y: Matrix, weights: Vector) -> Matrix:
+    r"""Return :math:`\alpha_{ik} = w_i (y_{ik} - \pi_{ik})` at a mode f, shape (n, C)."""
+    return np.asarray(weights[:, None] * (Y - softmax(f, axis=1)))
+
+
 @dataclasses.dataclass(frozen=True)
 class SoftmaxPosterior:
     r"""Gaussian posterior of all latent functions about the mode.
@@ -182,9 +187,7 @@ class SoftmaxPosterior:
     @classmethod
     def at(cls, K: Matrix, f: Matrix, Y: Matrix, weights: Vector) -> SoftmaxPosterior:
         """Return the posterior about a mode f (the ``latent`` of an evidence); the rest as in the evidence."""
-        problem = _Problem(K, Y, weights)
-        point = problem.point(np.zeros_like(f), f)
-        return cls(-point.gradient, problem.factor(point.proba))
+        return cls(softmax_coefficients(f, Y, weights), SoftmaxFactor.of(K, softmax(f, axis=1), weights))
 
     def mean(self, K_s: Matrix) -> Matrix:
         """Return the means at new points, one column per class; ``K_s`` has a row per new point."""
@@ -221,4 +224,4 @@ class SoftmaxPosterior:
         return self.mean(K_s) - np.einsum("iab,ib->ia", V, pull), V
 
 
-__all__ = ["SoftmaxPosterior", "softmax_evidence"]
+__all__ = ["SoftmaxPosterior", "softmax_coefficients", "softmax_evidence"]
