@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
-from bayesvm.inference.softmax import softmax_evidence
+from bayesvm.inference.softmax import TOL, softmax_evidence
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.typing import Vector
@@ -27,14 +27,18 @@ class SoftmaxObjective(EvidenceObjective):
         Laplace's method, whatever its solver.
     y : array, shape (n, C)
         Indicators of the classes, one column per class.
+    tol : float
+        How well the mode is found; see :func:`~bayesvm.inference.softmax.softmax_evidence`.
     """
+
+    tol: float = TOL
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
         """Return value, gradient and evidence at ``theta``; the posterior follows from ``evidence.latent``."""
         theta = np.asarray(theta, dtype=float)
         kernel, likelihood = self.model(theta)
         weights = row_weights(likelihood, self.n_rows)
-        evidence = softmax_evidence(kernel.gram(self.X), self.y, weights, warm_start=warm_start)
+        evidence = softmax_evidence(kernel.gram(self.X), self.y, weights, warm_start=warm_start, tol=self.tol)
         log_prior, prior_gradient = self.prior.log_density(theta, self.names)
         gradient = kernel.pullback(self.X, evidence.dK) + prior_gradient
         return Evaluation(theta, evidence.value + log_prior, gradient, (), evidence)

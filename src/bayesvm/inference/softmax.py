@@ -40,12 +40,12 @@ from bayesvm.solvers.base import Status
 from bayesvm.solvers.newton import chord_steps, line_search
 from bayesvm.typing import Matrix, Vector
 
-#: Relative residual of the optimality conditions at which the mode counts as found, and the most factorisations.
+#: Residual of the optimality conditions at which the mode counts as found, and the most factorisations.
 TOL, MAX_ITER = 1e-9, 400
 
 
 @dataclasses.dataclass(frozen=True)
-class _Point:
+class _SoftmaxPoint:
     """An iterate: coefficients, latent values, S, probabilities, and what is left of the optimality conditions."""
 
     alpha: Matrix
@@ -74,34 +74,37 @@ class _Point:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Problem:
-    """Gram matrix, indicators of the classes and weights of the rows: the function S."""
+class _SoftmaxProblem:
+    """Gram matrix, indicators of the classes and weights of the rows: the function S, and how well it is minimised."""
 
     K: Matrix
     Y: Matrix
     weights: Vector
+    tol: float
 
-    def point(self, alpha: Matrix, f: Matrix) -> _Point:
+    def point(self, alpha: Matrix, f: Matrix) -> _SoftmaxPoint:
         """Return the iterate with these coefficients and latent values."""
         log_proba = log_softmax(f, axis=1)
         proba = np.exp(log_proba)
         loss = -float(self.weights @ np.sum(self.Y * log_proba, axis=1))
-        return _Point(alpha, f, loss, proba, self.weights[:, None] * (proba - self.Y), np.maximum(self.weights, 1.0))
+        return _SoftmaxPoint(
+            alpha, f, loss, proba, self.weights[:, None] * (proba - self.Y), np.maximum(self.weights, 1.0)
+        )
 
     def factor(self, proba: Matrix) -> SoftmaxFactor:
         """Return the factor of the curvatures at these probabilities."""
         return SoftmaxFactor.of(self.K, proba, self.weights)
 
-    def chords(self, point: _Point, factor: SoftmaxFactor) -> _Point:
+    def chords(self, point: _SoftmaxPoint, factor: SoftmaxFactor) -> _SoftmaxPoint:
         """Return the point after further steps with a factor at hand."""
 
-        def step(point: _Point) -> _Point:
+        def step(point: _SoftmaxPoint) -> _SoftmaxPoint:
             direction = -factor.residual(self.K, point.residual)
             return self.point(point.alpha + direction, point.f + self.K @ direction)
 
-        return chord_steps(point, step, TOL)
+        return chord_steps(point, step, self.tol)
 
-    def start(self, latent: Matrix | None) -> tuple[_Point, int]:
+    def start(self, latent: Matrix | None) -> tuple[_SoftmaxPoint, int]:
         """Return the first iterate and the number of factorisations spent on it.
 
         From latent values of an earlier mode one Newton step leads there, which needs no coefficients; it is shortened
@@ -120,10 +123,10 @@ class _Problem:
                 return self.chords(point, factor), 1
         return zero, 1
 
-    def mode(self, latent: Matrix | None) -> tuple[_Point, int, Status]:
+    def mode(self, latent: Matrix | None) -> tuple[_SoftmaxPoint, int, Status]:
         """Return the mode, the number of factorisations, and how the search ended."""
         point, n_iter = self.start(latent)
-        while point.kkt > TOL:
+        while point.kkt > self.tol:
             if n_iter >= MAX_ITER:
                 return point, n_iter, Status.MAX_ITER
             factor = self.factor(point.proba)
@@ -134,14 +137,16 @@ class _Problem:
             point = self.chords(new, factor) if full else new
         return point, n_iter, Status.CONVERGED
 
-    def lower(self, point: _Point, direction: Matrix) -> tuple[_Point | None, bool]:
+    def lower(self, point: _SoftmaxPoint, direction: Matrix) -> tuple[_SoftmaxPoint | None, bool]:
         """Return a lower point along the direction, None if there is none, and whether it is the full step."""
         Kd = self.K @ direction
         return line_search(point, Kd, lambda t: self.point(point.alpha + t * direction, point.f + t * Kd))
 
 
-def softmax_evidence(K: Matrix, Y: Matrix, weights: Vector, *, warm_start: Matrix | None = None) -> Evidence:
-    """Return the evidence with its derivative in K; ``latent`` holds the mode, shape (n, C).
+def softmax_evidence(
+    K: Matrix, Y: Matrix, weights: Vector, *, warm_start: Matrix | None = None, tol: float = TOL
+) -> Evidence:
+    r"""Return the evidence with its derivative in K; ``latent`` holds the mode, shape (n, C).
 
     Parameters
     ----------
@@ -153,8 +158,11 @@ def softmax_evidence(K: Matrix, Y: Matrix, weights: Vector, *, warm_start: Matri
         Non-negative weights of the rows.
     warm_start : array, shape (n, C), optional
         The ``latent`` of an earlier evidence.
+    tol : float
+        Largest violation of :math:`\alpha_{ik} = w_i (y_{ik} - \pi_{ik})`, per occurrence of a row, at which the mode
+        counts as found.
     """
-    problem = _Problem(K, Y, weights)
+    problem = _SoftmaxProblem(K, Y, weights, tol)
     mode, n_iter, status = problem.mode(warm_start)
     factor, alpha = problem.factor(mode.proba), -mode.gradient
     terms = {"prior": -0.5 * float(np.vdot(alpha, mode.f)), "loss": -mode.loss, "determinant": -0.5 * factor.log_det()}
@@ -224,4 +232,4 @@ class SoftmaxPosterior:
         return self.mean(K_s) - np.einsum("iab,ib->ia", V, pull), V
 
 
-__all__ = ["SoftmaxPosterior", "softmax_coefficients", "softmax_evidence"]
+__all__ = ["TOL", "SoftmaxPosterior", "softmax_coefficients", "softmax_evidence"]
