@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import log_softmax, softmax
 
 from bayesvm.inference.softmax_average import POINTS, averaged_log_proba, normal_points
 from bayesvm.likelihoods import Logistic
-from bayesvm.linalg.small_blocks import covariance_without, principal_roots
 
 DRAWS = 200_000
 
@@ -83,16 +82,3 @@ def test_the_points_are_mirrored_and_always_the_same():
     np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=1e-14)
     np.testing.assert_allclose(points.T @ points / POINTS, np.eye(4), atol=0.02)
     np.testing.assert_array_equal(points, normal_points.__wrapped__(4))
-
-
-def test_roots_and_covariances_of_small_blocks():
-    _, covariance = gaussians(5, 4, 1.0)
-    roots = principal_roots(covariance)
-    np.testing.assert_allclose(roots @ roots.transpose(0, 2, 1), covariance, atol=1e-12)
-    lengths = np.linalg.norm(roots, axis=1)
-    assert np.all(np.diff(lengths, axis=1) <= 0.0)
-    W = np.stack([0.2 * np.eye(4) * expit(k) for k in range(5)])
-    whole = np.linalg.inv(np.linalg.inv(covariance) + W)
-    np.testing.assert_allclose(covariance_without(whole, W), covariance, atol=1e-10)
-    singular = np.diag([1.0, 0.0, 2.0, 0.0])[None]
-    np.testing.assert_allclose(covariance_without(singular, 0.1 * np.eye(4)[None])[0], np.diag([1 / 0.9, 0, 2.5, 0]))
