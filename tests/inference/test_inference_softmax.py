@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from softmax_problems import block, curvature, dense_laplace, problem
 
+from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.inference import Laplace
 from bayesvm.inference.softmax import SoftmaxPosterior, softmax_coefficients, softmax_evidence
 from bayesvm.likelihoods import Logistic, Weighted
@@ -222,3 +223,35 @@ def test_cavities_come_close_to_fits_without_the_row():
         assert np.all(np.abs(gap) < 0.15 * deviation)  # the other rows' terms move with the mode
         other = contrast @ refit.covariances(cross, K[i : i + 1, i])[0] @ contrast
         np.testing.assert_allclose(deviation, np.sqrt(np.diagonal(other)), rtol=0.1)
+
+
+# -- hard problems ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(8))
+def test_weights_of_twelve_orders_of_magnitude(seed):
+    """What all classes share cancels in every Newton step, though the products of weights and variances are 1e12."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 2))
+    K = 10.0 ** rng.uniform(0.0, 5.0) * np.exp(-0.5 * np.sum((X[:, None] - X[None]) ** 2, axis=2)) + 1e3
+    codes, w = rng.integers(0, 4, 30), 10.0 ** rng.uniform(-6.0, 6.0, 30)
+    found = softmax_evidence(K, np.eye(4)[codes], w)
+    assert found.status is Status.CONVERGED
+    mean, V = SoftmaxPosterior.at(K, found.latent, np.eye(4)[codes], w).cavities(slice(0, 30), K, np.diagonal(K))
+    assert np.all(np.isfinite(mean))
+    assert np.linalg.eigvalsh(V).min() > -1e-9 * K.max()
+    y = np.where(codes % 2 == 0, 1.0, -1.0)
+    two = softmax_evidence(K, np.column_stack([y < 0.0, y > 0.0]).astype(float), w)
+    _, binary = Laplace().infer(2.0 * K, y, Weighted(Logistic(), tuple(w)))
+    assert two.value == pytest.approx(binary.value, rel=1e-6)
+
+
+def test_equal_rows_with_different_classes():
+    K, Y = np.full((12, 12), 3.0), np.eye(3)[np.arange(12) % 3]
+    found = evidence(K, Y, np.ones(12))
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.latent, 0.0, atol=1e-12)
+
+
+def test_a_matrix_that_is_no_covariance_is_refused():
+    K, Y, w = problem(10, 3)
+    with pytest.raises(NotPositiveDefiniteError):
+        softmax_evidence(-K, Y, w)

@@ -14,7 +14,8 @@ the blocks of :math:`R = W (I + K W)^{-1}` (K repeated for every class) and the 
 
 Both follow from :math:`W = D - D 1 (1^\top D 1)^{-1} 1^\top D`, :math:`D_k = s r_k r_k s`, by the matrix inversion
 lemma (RasmussenWilliams2006 section 3.5, whose :math:`\sum_c E_c` is :math:`s H s`). Nothing is divided by a
-probability or a weight, which may be zero.
+probability or a weight, which may be zero. Products with :math:`B_k^{-1}` are solves with its Cholesky factor: where
+weights times variances are large, those with the inverse matrix lead Newton steps astray.
 
 *Jitter.* None. The eigenvalues of :math:`B_k` are at least one, those of H between :math:`1 / (1 + \max_k |s r_k K r_k
 s|)` and one; if rounding makes one of them negative, the condition number of the problem is that of double precision,
@@ -44,19 +45,16 @@ class SoftmaxFactor:
         :math:`\sqrt{\pi_{ik}}`, one row per class.
     scale : array, shape (n,)
         :math:`\sqrt{w_i}`.
-    inverses : array, shape (C, n, n)
-        :math:`B_k^{-1}`.
+    B : tuple of Cholesky
+        Factors of :math:`B_k`, one per class.
     H : Cholesky
         Factor of H.
-    log_dets : float
-        :math:`\sum_k \ln |B_k|`.
     """
 
     roots: Matrix
     scale: Vector
-    inverses: NDArray[np.float64]
+    B: tuple[Cholesky, ...]
     H: Cholesky
-    log_dets: float
 
     @classmethod
     def of(cls, K: Matrix, proba: Matrix, weights: Vector) -> SoftmaxFactor:
@@ -71,15 +69,12 @@ class SoftmaxFactor:
         weights : array, shape (n,)
             Non-negative weights of the rows.
         """
-        n, C = proba.shape
-        roots, scale, rows = np.sqrt(proba.T), np.sqrt(weights), np.arange(n)
-        inverses, H, log_dets = np.empty((C, n, n)), np.zeros((n, n)), 0.0
-        for root, inverse in zip(roots, inverses, strict=True):
-            factor = SupportFactor.on(K, rows, scale * root)
-            inverse[:] = factor.B.inverse()
-            H += root[:, None] * inverse * root
-            log_dets += factor.log_det()
-        return cls(roots, scale, inverses, cholesky(H, overwrite=True, what="sum of inverses of all classes"), log_dets)
+        roots, scale, rows = np.sqrt(proba.T), np.sqrt(weights), np.arange(len(K))
+        B, H = [], np.zeros_like(K)
+        for root in roots:
+            B.append(SupportFactor.on(K, rows, scale * root).B)
+            H += root[:, None] * B[-1].inverse() * root
+        return cls(roots, scale, tuple(B), cholesky(H, overwrite=True, what="the sum of the classes' inverses"))
 
     @property
     def proba(self) -> Matrix:
@@ -88,7 +83,7 @@ class SoftmaxFactor:
 
     def log_det(self) -> float:
         r"""Return :math:`\ln |I + K W|`."""
-        return self.log_dets + self.H.log_det()
+        return sum(B.log_det() for B in self.B) + self.H.log_det()
 
     def curvature_times(self, f: Matrix) -> Matrix:
         """Return W f, shape (n, C)."""
@@ -97,10 +92,11 @@ class SoftmaxFactor:
         return np.asarray(self.scale[:, None] ** 2 * proba * (f - mean))
 
     def apply(self, x: Matrix) -> Matrix:
-        """Return R x, shape (n, C)."""
+        """Return R x, shape (n, C); its rows sum to zero, and what rounding adds to all classes alike is taken out."""
         scaled = self.roots * self.scale * x.T
         shared = self.H.solve(np.sum(self.roots * self._solved(scaled), axis=0))
-        return np.asarray((self.roots * self.scale * self._solved(scaled - self.roots * shared)).T)
+        found = self.roots * self.scale * self._solved(scaled - self.roots * shared)
+        return np.asarray((found - np.mean(found, axis=0)).T)
 
     def residual(self, K: Matrix, x: Matrix) -> Matrix:
         """Return (I + W K)^-1 x = x - R K x, shape (n, C)."""
@@ -108,7 +104,7 @@ class SoftmaxFactor:
 
     def _solved(self, columns: Matrix) -> Matrix:
         """Return B_k^-1 times the k-th row of an array of shape (C, n)."""
-        return np.asarray((self.inverses @ columns[:, :, None])[:, :, 0])
+        return np.stack([B.solve(column) for B, column in zip(self.B, columns, strict=True)])
 
     def derivatives(self) -> tuple[Matrix, Matrix]:
         r"""Return the derivatives of :math:`\ln |I + K W|` in K, shape (n, n), and in the latent values, shape (n, C).
@@ -130,7 +126,8 @@ class SoftmaxFactor:
         inverse = self.H.half_solve(np.eye(n, order="F"))
         shared = inverse - self.H.lower().T
         dK, b, c = np.zeros((n, n)), np.empty_like(self.roots), np.empty_like(self.roots)
-        for k, (root, B_inverse) in enumerate(zip(self.roots, self.inverses, strict=True)):
+        for k, (root, B) in enumerate(zip(self.roots, self.B, strict=True)):
+            B_inverse = B.inverse()
             Y = self.H.half_solve((B_inverse * root).T)
             outer = root * self.scale
             dK += outer[:, None] * (B_inverse - Y.T @ Y) * outer
@@ -179,7 +176,7 @@ class SoftmaxFactor:
         """Return U_k, B_k^-1 U_k and T_k, each of shape (n, m)."""
         root = self.roots[k][:, None]
         scaled = root * self.scale[:, None] * K_s.T
-        solved = self.inverses[k] @ scaled
+        solved = self.B[k].solve(scaled)
         return scaled, solved, self.H.half_solve(root * solved)
 
 
