@@ -121,7 +121,8 @@ class ScikitGPR:
         return np.asarray(-0.5 * ((y - mean) / std) ** 2 - np.log(std) - 0.5 * np.log(2.0 * np.pi))
 
 
-def _scikit_gpc(d: int) -> Any:
+def scikit_gpc(d: int) -> Any:
+    """Return scikit-learn's Gaussian process classifier with the usual kernel, on standardised inputs."""
     kernel = ConstantKernel(1.0) * RBF(float(np.sqrt(d)))
     return make_pipeline(StandardScaler(), GaussianProcessClassifier(kernel))
 
@@ -131,7 +132,7 @@ CLASSIFIERS: dict[str, Callable[[int], Any]] = {
     "one length scale": lambda d: BayesianSVC(None, random_state=0),
     "ard": lambda d: BayesianSVC(None, ard=True, random_state=0),
     "SVC, sigmoid": lambda d: SigmoidSVC(),
-    "sklearn GPC": _scikit_gpc,
+    "sklearn GPC": scikit_gpc,
     "GPClassifier, EP": lambda d: GPClassifier(None, inference="ep", random_state=0),
     "integrate": lambda d: BayesianSVC(theta="integrate", random_state=0),
 }

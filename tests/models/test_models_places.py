@@ -9,17 +9,15 @@ from scipy.special import expit
 from bayesvm import BayesianSVC, GPClassifier
 from bayesvm.models import places
 from bayesvm.models.base import TrainingData
-from bayesvm.models.places import (
+from bayesvm.models.lattice import (
     FARTHEST,
     LENGTHSCALE_SPREAD,
     LENGTHSCALE_STEP,
-    SHARE,
     VARIANCE_SPREAD,
     VARIANCE_STEP,
-    finished,
     shifted,
-    weighted_places,
 )
+from bayesvm.models.places import SHARE, finished, weighted_places
 
 
 def odds(n=200, seed=0):

@@ -21,6 +21,7 @@ from bayesvm.models.candidates import GrowingKernel, OneKernel
 from bayesvm.models.chosen_process import ChosenProcess
 from bayesvm.models.class_kernels import ClassKernels
 from bayesvm.models.gaussian_process import GaussianProcess
+from bayesvm.models.joint_process import JointProcess
 from bayesvm.models.label_kernels import LabelKernels
 from bayesvm.models.shared_process import SharedProcess
 
@@ -204,13 +205,14 @@ def label_process(estimator: Any, data: TrainingData, inference: Inference, defa
     options: dict[str, Any] = {
         "posterior": posterior,
         "calibrate": estimator.calibrate,
-        "reduce": reduction_tolerance(estimator, posterior),
+        "reduce": reduction_tolerance(estimator, posterior, joint=joint),
         "options": search_options(estimator),
         "shared": shared,
     }
     kernels: Candidates = kernel_candidates(estimator, default)
     if not (chooses(estimator) or integrates(estimator)):
-        return GaussianProcess(kernels, likelihood, inference, hyperprior=hyperprior(estimator), **options)
+        kind = JointProcess if joint else GaussianProcess
+        return kind(kernels, likelihood, inference, hyperprior=hyperprior(estimator), **options)
     prior = proper_hyperprior(estimator, data)
     if joint and not integrates(estimator):
         return SharedProcess(ClassKernels(), likelihood, inference, hyperprior=prior, **options)
@@ -252,14 +254,15 @@ def predictive_posterior(posterior: Any, name: Any, inference: Inference) -> EP 
     return PREDICTIVE_EP if posterior == "ep" and not isinstance(inference, EP) else None
 
 
-def reduction_tolerance(estimator: Any, method: EP | None = None) -> float | None:
+def reduction_tolerance(estimator: Any, method: EP | None = None, *, joint: bool = False) -> float | None:
     """Return the largest change of a prediction, in standard deviations, for which the posterior is reduced.
 
     "auto" leaves a machine as it is whose predictions come, uncalibrated, from the posterior that found the
-    hyperparameters: the machine of a paper. ``method`` is the one that gives another posterior, if there is one.
+    hyperparameters: the machine of a paper; and one of ``joint`` classes, which the support vectors predict. ``method``
+    is the one that gives another posterior, if there is one.
     """
     if isinstance(estimator.reduce, str):
-        return None if method is None and estimator.calibrate is None else AUTO_REDUCTION
+        return None if method is None and (joint or estimator.calibrate is None) else AUTO_REDUCTION
     return None if estimator.reduce is None else float(estimator.reduce)
 
 

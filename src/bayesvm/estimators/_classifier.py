@@ -21,8 +21,10 @@ from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Likelihood
+from bayesvm.models.average import AveragedClasses
 from bayesvm.models.base import ModelSpec, TrainingData, typical_distance
 from bayesvm.models.fit import fit_model, fit_outputs
+from bayesvm.models.joint_calibration import COUPLED, calibrate_classes
 from bayesvm.models.probabilities import decision_of, log_proba_of, one_against_rest
 from bayesvm.models.scaling import Standardizer
 from bayesvm.typing import Indices, Matrix, Vector
@@ -194,8 +196,10 @@ class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
         return new_inputs(self, X, self._standardizer, accept_sparse="csr")
 
     def _log_odds(self, inputs: Inputs) -> Matrix:
-        """Return log odds: of the second class, or one column per class against the rest."""
-        return np.hstack([model.log_odds(inputs) for model in self.models_])
+        """Return log odds: of the second class, or one column per class, up to a common number per row."""
+        odds = np.hstack([model.log_odds(inputs) for model in self.models_])
+        coupling = getattr(self, "coupling_", None)
+        return odds if coupling is None else coupling.apply(odds)
 
     def _log_proba(self, odds: Matrix, class_prior: Any) -> Matrix:
         """Return logarithms of class probabilities from log odds."""
@@ -350,6 +354,11 @@ def write_leave_one_out(fitted: Any, labelled: LabelledData, weights: Vector) ->
     codes, rows = labelled.codes, labelled.rows
     odds = np.empty((codes.size, len(fitted.calibration_)))
     odds[rows] = np.hstack([model.loo_log_odds() for model in fitted.models_])
+    fitted.coupling_ = None
+    apart = not any(isinstance(model, AveragedClasses) for model in fitted.models_)
+    if odds.shape[1] > 1 and apart and fitted.calibrate is not None:
+        fitted.coupling_ = calibrate_classes(odds[rows], codes[rows], weights, determined=0.0, shrinkage=COUPLED)
+        odds[rows] = fitted.coupling_.apply(odds[rows])
     unused = np.setdiff1d(np.arange(codes.size), rows)
     if unused.size:
         odds[unused] = fitted._log_odds(in_proportion(fitted, labelled.X[unused], fitted._standardizer))

@@ -6,7 +6,7 @@ import logging
 import os
 from typing import Any
 
-from bayesvm.estimators._arguments import hyperprior, kernel_candidates, search_options
+from bayesvm.estimators._arguments import chooses, hyperprior, kernel_candidates, search_options
 from bayesvm.inference import Exact, Inference, Laplace
 from bayesvm.kernels import Constant, Gaussian, Matern32
 from bayesvm.likelihoods import Likelihood
@@ -17,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 #: Rows up to which ``inducing="auto"`` means exact inference.
 EXACT_ROWS = 3000
+#: The same for several classes with one kernel that is chosen: search and judgement take a part of the rows.
+EXACT_ROWS_OF_CLASSES = 10000
 #: Matrices of n x n numbers that an exact fit holds at its peak.
 EXACT_MATRICES = 5
 
@@ -34,7 +36,9 @@ def large_process(
         If a number of inducing inputs was given with an inference method that has none.
     """
     asked, n = estimator.inducing, data.n_rows
-    if asked is None or (asked == "auto" and n <= EXACT_ROWS):
+    judged = shared and chooses(estimator) and estimator.calibrate is not None and data.codes is not None
+    exact = EXACT_ROWS_OF_CLASSES if judged else EXACT_ROWS
+    if asked is None or (asked == "auto" and n <= exact):
         check_memory(n, EXACT_MATRICES * 8 * n * n)
         return None
     if asked != "auto" and not isinstance(inference, Laplace | Exact):

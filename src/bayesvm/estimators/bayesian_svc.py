@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayesvm.estimators._arguments import label_likelihood, label_process
+from bayesvm.estimators._arguments import label_likelihood, label_process, shares_kernel
 from bayesvm.estimators._classifier import BayesianClassifier
 from bayesvm.estimators._large import large_process
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
@@ -43,13 +43,14 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     solver : {"newton", "smo", "auto"} or Solver
         What finds the mode: semismooth Newton, the native working-set solver, or the one that suits the size of the
         data (the choice is logged). All find the same mode.
-    posterior : {"ep", "laplace"}
+    posterior : {"auto", "ep", "laplace"}
         Where predictions come from. "ep": expectation propagation, run once at the hyperparameters that were found; its
         means and variances are better than those of Laplace's method. "laplace": the paper's behaviour, with few
-        support vectors.
+        support vectors. "auto": "laplace" for several classes that share a kernel and are calibrated together, for
+        which means are enough, "ep" otherwise.
     calibrate : {"auto", "loo", None}
-        Correction of the log odds by two numbers fitted to leave-one-out predictions of the training rows: as far as
-        the data justify it, in full, or not at all.
+        Correction of the log odds by two numbers (per class) fitted to leave-one-out predictions of the training rows:
+        as far as the data justify it, in full, or not at all.
     reduce : "auto", float or None
         Largest change of a prediction at a training row, in posterior standard deviations, for which the posterior is
         carried by few training rows, the basis (:mod:`bayesvm.inference.reduction`); predictions, model files and
@@ -60,6 +61,10 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         inducing inputs and neighbouring rows, as the data need them, with ``kernel``, or without one a Gaussian or a
         Matern kernel with one length scale per feature. A number: by as many inducing inputs at most. Predictions are
         then those of ``inference`` (``posterior`` does not apply); see the guide on large data.
+    multi_class : {"shared", "ovr", "softmax"}
+        What more than two classes are. "shared": one model, with one kernel and one search for all; "ovr": one model
+        per class against the rest, each with a kernel of its own; "softmax": one model with the softmax likelihood
+        (instead of ``likelihood``). See Notes.
     theta : {"optimum", "integrate"}
         Hyperparameters of the predictions: the best ones, or a fixed set of them about the optimum with importance
         weights (see ``integration_``), for several times the cost of a fit.
@@ -126,7 +131,10 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         Sum over the training rows (with their weights) of the logarithm of the given class's leave-one-out probability.
     calibration_ : tuple of Calibration
         Per output: ``scale`` and ``shift`` of the log odds (those of the heaviest member of an average), and the
-        ``gain`` in leave-one-out log likelihood, in nats.
+        ``gain`` in leave-one-out log likelihood, in nats. Of classes that share a kernel: of the latent means, and the
+        gain of all classes in equal parts.
+    coupling_ : JointCalibration or None
+        With several classes that have kernels of their own: the correction of their log odds together.
     candidates_ : tuple of Candidate
         With ``kernel="auto"``: the kernels tried, with their log evidences, model evidences, weights and seconds.
     integration_ : tuple of Integration
@@ -147,8 +155,14 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
 
     *The paper's machine* is ``BayesianSVC(kernel=None, posterior="laplace", calibrate=None)``.
 
-    *Several classes* are treated one against the rest. Their probabilities :math:`p_k` are coupled by
-    conditioning independent answers on exactly one being "yes": :math:`P_k \propto p_k / (1 - p_k)`.
+    *Several classes* that share a kernel are one model (:mod:`bayesvm.models.shared_process`): one search of the summed
+    one-against-rest evidences, and probabilities :math:`P_k \propto e^{s_k m_k + b_k}` of the latent means whose slopes
+    and shifts are fitted to leave-one-out predictions of all classes together. Among the kernels that are tried, the
+    means of the likelihood's posterior and of least squares on the signs, and settings of variance and common length
+    scale, whatever predicts best in this way is averaged; ``log_evidence_``, ``support_`` and ``predict_latent`` are
+    those of the likelihood. With more than 700 rows the choice is made on 500 of them. With ``multi_class="ovr"``, or
+    without calibration, the classes' probabilities :math:`p_k` are coupled by conditioning independent answers on
+    exactly one being "yes": :math:`P_k \propto p_k / (1 - p_k)`, after a joint correction (``coupling_``).
 
     *Weights* are powers of the likelihood: a row of weight 2 counts as two equal rows. Probabilities then refer to the
     weighted population. ``class_prior="empirical"`` brings them back to the class frequencies of the unweighted
@@ -224,7 +238,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     def _spec(self, data: TrainingData) -> GaussianProcess:
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, self.solver, likelihood)
-        large = large_process(self, data, likelihood, inference)
+        large = large_process(self, data, likelihood, inference, shared=shares_kernel(self, data))
         return large or label_process(self, data, inference, Gaussian() + Constant())
 
 

@@ -16,6 +16,7 @@ from bayesvm.estimators._arguments import (
     proper_hyperprior,
     reduction_tolerance,
     search_options,
+    shares_kernel,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
 from bayesvm.estimators._large import large_process
@@ -54,6 +55,8 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         ``posterior="ep"`` or calibration, None otherwise.
     inducing : "auto", int or None
         Inference for many rows: exact, or by inducing inputs and neighbouring rows; see :class:`~bayesvm.BayesianSVC`.
+    multi_class : {"shared", "ovr", "softmax"}
+        What more than two classes are; see :class:`~bayesvm.BayesianSVC`.
     theta, optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
     max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
@@ -129,7 +132,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     def _spec(self, data: TrainingData) -> GaussianProcess:
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, likelihood=likelihood)
-        large = large_process(self, data, likelihood, inference)
+        large = large_process(self, data, likelihood, inference, shared=shares_kernel(self, data))
         return large or label_process(self, data, inference, Gaussian() + Constant())
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from bayesvm.inference.base import Factor, Posterior
 from bayesvm.linalg.site_posterior import SitePosterior
+from bayesvm.linalg.support_factor import SupportFactor
 from bayesvm.solvers.newton import times
 from bayesvm.typing import Matrix, Vector
 
@@ -83,4 +84,30 @@ def leave_one_out(K: Matrix, posterior: Posterior, copies: Vector | float = 1.0)
     return Marginals.of(K, posterior.coefficients(K.shape[0]), posterior.factor, copies)
 
 
-__all__ = ["Marginals", "leave_one_out"]
+def left_out_means(K: Matrix, posterior: Posterior, copies: Vector | float = 1.0) -> tuple[Vector, Vector]:
+    """Return the means at all training points, and what each would be without the point's own term.
+
+    Only points with a coefficient change when they leave: for a sparse posterior variances are computed for these
+    alone, and the cost is lower than that of :func:`leave_one_out`.
+    """
+    factor, rows = posterior.factor, posterior.support
+    if not isinstance(factor, SupportFactor):
+        q = leave_one_out(K, posterior, copies)
+        return q.mean, q.cavity_mean
+    mean = times(K, posterior.coefficients(K.shape[0]))
+    own = dataclasses.replace(factor, support=np.searchsorted(rows, factor.support))
+    var, rest = own.marginals(K[np.ix_(rows, rows)])
+    c = np.broadcast_to(copies, mean.size)[rows]
+    left_out = mean.copy()
+    left_out[rows] -= var / _shared(rest, c) * posterior.alpha / c
+    return mean, left_out
+
+
+def left_out_columns(K: Matrix, alpha: Matrix, factor: SupportFactor, copies: Vector | float) -> tuple[Matrix, Matrix]:
+    """Return the same for several columns of coefficients that share a factor, in which every point has a part."""
+    mean, (var, rest) = K @ alpha, factor.marginals(K)
+    c = np.broadcast_to(copies, mean.shape[0])
+    return mean, mean - (var / (_shared(rest, c) * c))[:, None] * alpha
+
+
+__all__ = ["Marginals", "leave_one_out", "left_out_columns", "left_out_means"]

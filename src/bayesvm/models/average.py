@@ -26,7 +26,6 @@ from bayesvm.likelihoods.base import Likelihood, Regression
 from bayesvm.models.base import Candidate
 from bayesvm.models.calibration import Calibration, ScaleCalibration
 from bayesvm.models.gaussian_process import GaussianProcessModel
-from bayesvm.models.predictor import Predictor
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -38,7 +37,7 @@ class AveragedModel(ABC):
     ----------
     chosen : GaussianProcessModel
         The candidate with the largest weight, at the maximum of its evidence.
-    members : tuple of Predictor
+    members : tuple of Predictor, or of ScoredClasses
         What is averaged, the heaviest first.
     weights : array, shape (m,)
         Their weights, which add up to one.
@@ -47,7 +46,7 @@ class AveragedModel(ABC):
     """
 
     chosen: GaussianProcessModel
-    members: tuple[Predictor, ...]
+    members: tuple[Any, ...]
     weights: Vector
     candidates: tuple[Candidate, ...] = ()
 
@@ -129,7 +128,7 @@ class AveragedModel(ABC):
     @property
     def calibrations(self) -> tuple[Calibration | ScaleCalibration, ...]:
         """Corrections of the heaviest member, one per output."""
-        return self.members[0].calibrations
+        return tuple(self.members[0].calibrations)
 
     @property
     def basis(self) -> Indices:

@@ -130,7 +130,7 @@ class ChosenProcess(GaussianProcess):
 
     def _ready(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return a candidate with the posterior that predicts, marginals and calibration."""
-        return model.refined(self.posterior).calibrated(self.calibrate, data.counts, tuned=True, codes=data.codes)
+        return model.refined(self.posterior).calibrated(self.calibrate, data.counts, tuned=True)
 
     def _members(
         self, model: GaussianProcessModel, data: TrainingData

@@ -8,7 +8,7 @@
 5. *gaussian, ard*: one length scale per feature, in the same scaling.
 
 *What cannot win is not tried*: each is looked at once, at the hyperparameters of the kernel that it begins from; for
-the last, gradient and curvature of the evidence predict what one Newton step would gain.
+the last, after one step uphill on the evidence.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm.hyper import predict_assessment
 from bayesvm.hyper.ard_search import untied
-from bayesvm.hyper.subsample import spread_rows
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern52, Rescaled
 from bayesvm.kernels.base import Kernel
 from bayesvm.models.base import KernelCandidate, ModelSpec, TrainingData
+from bayesvm.models.joint_calibration import CAUTIOUS_CLASSES
 from bayesvm.models.label_kernels import common_scale, start_at
-from bayesvm.models.shared_process import Judge, JudgedModel, judged_rows
+from bayesvm.models.shared_process import Judge, JudgedModel
 
 #: Share of the rows, in nats, by which a kernel that is only looked at may be below the best to be searched.
-FAR = 0.02
-#: Nats that one length scale per feature must promise.
+FAR = 0.01
+#: Nats by which the first step with one length scale per feature must improve the judgement.
 HOPE = 2.0
-#: Features up to which each may have its own length scale, and rows from which its promise is estimated.
-ARD_FEATURES, SOME = 100, 200
+#: Features up to which each may have its own length scale.
+ARD_FEATURES = 100
 #: Starts of the first candidate.
 STARTS = 2
 
@@ -49,16 +48,17 @@ class ClassKernels:
             return
         common = common_scale(tried[0].kernel, data)
         yield from _if_worth(data, tried, tried[0], common, "gaussian, common scale")
-        base: JudgedModel = max(tried, key=lambda model: model.score)
+        base: JudgedModel = max(tried, key=lambda model: model.best.score)
+        gaussian: Any
         gaussian, constant = base.kernel.leaves()
         rough = Matern52(gaussian.variance, gaussian.lengthscale) + constant
         yield from _if_worth(data, tried, base, _like(base.kernel, rough), "matern52")
         linear = Linear(float(np.exp(-1.0)) * gaussian.variance / data.n_features)
         yield from _if_worth(data, tried, base, _like(base.kernel, gaussian + linear + constant), "gaussian + linear")
-        if 1 < data.n_features <= ARD_FEATURES and _promise(base, data) > HOPE:
-            kernel = base.kernel.with_ard().bind(data.n_features)
+        kernel = base.kernel.with_ard().bind(data.n_features)
+        if 1 < data.n_features <= ARD_FEATURES and _promise(base, data, kernel) > HOPE:
             start = untied(dataclasses.replace(base.objective, kernel=kernel), base.kernel, base.theta)
-            yield KernelCandidate(kernel, "gaussian, ard", [start], changes={"start": base.best_place})
+            yield KernelCandidate(kernel, "gaussian, ard", [start], changes={"start": base.best.place})
 
 
 def _if_worth(
@@ -70,10 +70,10 @@ def _if_worth(
     bound = kernel.bind(data.n_features)
     maximum = dataclasses.replace(base.maximum, theta=start_at(bound, base))
     begun = dataclasses.replace(base, objective=dataclasses.replace(base.objective, kernel=bound), maximum=maximum)
-    score = Judge(begun, data, judged_rows(data)).score(base.best_place)
-    best = max(model.score for model in tried)
+    score = Judge(begun, data, base.best.solution).score(base.best.place)
+    best = max(model.best.score for model in tried)
     if score is not None and score > best - FAR * data.counts.sum():
-        yield KernelCandidate(bound, name, [maximum.theta], changes={"start": base.best_place})
+        yield KernelCandidate(bound, name, [maximum.theta], changes={"start": base.best.place})
 
 
 def _like(kernel: Kernel, inner: Kernel) -> Kernel:
@@ -81,18 +81,20 @@ def _like(kernel: Kernel, inner: Kernel) -> Kernel:
     return dataclasses.replace(kernel, kernel=inner) if isinstance(kernel, Rescaled) else inner
 
 
-def _promise(base: JudgedModel, data: TrainingData) -> float:
-    """Return by how much one length scale per feature promises to raise the model evidence."""
-    objective = base.objective
-    assert data.codes is not None
-    rows = spread_rows(data.codes[judged_rows(data)].astype(float), SOME)
-    smooth = dataclasses.replace(objective, likelihood=objective.likelihood.smoothed).part(rows)
-    scores = []
-    for kernel in (base.kernel, base.kernel.with_ard().bind(data.n_features)):
-        own = dataclasses.replace(smooth, kernel=kernel)
-        theta = untied(own, base.kernel, base.theta)
-        scores.append(predict_assessment(own, own.evaluate(theta)).score)
-    return float(scores[1] - scores[0]) * objective.n_rows / rows.size
+def _promise(base: JudgedModel, data: TrainingData, kernel: Kernel) -> float:
+    """Return by how much a step uphill on the evidence, with one length scale per feature, improves the judgement.
+
+    The step of each logarithm is the gradient over one plus its size, so that none is longer than one.
+    """
+    smooth = dataclasses.replace(base.objective, likelihood=base.objective.likelihood.smoothed, kernel=kernel)
+    theta = untied(smooth, base.kernel, base.theta)
+    gradient = smooth.evaluate(theta).gradient
+    moved = np.clip(theta + gradient / (1.0 + np.abs(gradient)), smooth.bounds[:, 0], smooth.bounds[:, 1])
+    maximum = dataclasses.replace(base.maximum, theta=moved)
+    begun = dataclasses.replace(base, objective=dataclasses.replace(base.objective, kernel=kernel), maximum=maximum)
+    score = Judge(begun, data, base.best.solution).score(base.best.place)
+    penalty = CAUTIOUS_CLASSES.optimism * (begun.determined - base.determined)
+    return -np.inf if score is None else score + penalty - base.best.score
 
 
 __all__ = ["ClassKernels"]

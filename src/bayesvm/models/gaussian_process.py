@@ -38,7 +38,6 @@ from bayesvm.models.calibration import (
     calibrate_odds,
     calibrate_scale,
 )
-from bayesvm.models.joint_calibration import CAUTIOUS_CLASSES, FULL_CLASSES, calibrate_classes
 from bayesvm.models.predictor import Predictor, support_union
 from bayesvm.models.scaling import weighted_moments
 from bayesvm.solvers.base import Status
@@ -198,9 +197,7 @@ class GaussianProcessModel(Predictor):
         inputs = objective.X.forget().take(support_union(posteriors))
         return Predictor(kernel, likelihood, tuple(posteriors), inputs, marginals=marginals)
 
-    def calibrated(
-        self, how: str | None, weights: Vector, *, tuned: bool, codes: Indices | None = None
-    ) -> GaussianProcessModel:
+    def calibrated(self, how: str | None, weights: Vector, *, tuned: bool) -> GaussianProcessModel:
         """Return the model with its predictions corrected on leave-one-out predictions.
 
         Parameters
@@ -211,8 +208,6 @@ class GaussianProcessModel(Predictor):
             Of the training rows.
         tuned : bool
             Whether theta was learnt on the same rows.
-        codes : array of int, optional
-            Class numbers, if the outputs are several classes, which are corrected together.
         """
         likelihood = self.likelihood.plain
         labels = isinstance(likelihood, Classification)
@@ -221,15 +216,11 @@ class GaussianProcessModel(Predictor):
             return dataclasses.replace(self, calibrations=(none,) * self.n_outputs)
         found: list[Calibration | ScaleCalibration] = []
         determined = self.determined if tuned else 0.0
-        if codes is not None and self.n_outputs > 1:
-            means, shrinkage = self.loo_latent()[0], CAUTIOUS_CLASSES if how == "auto" else FULL_CLASSES
-            fit = calibrate_classes(means, codes, weights, determined=determined, shrinkage=shrinkage)
-            return dataclasses.replace(self, calibrations=fit.parts(), joint=True)
         for q, y in zip(self.marginals, self.objective.outputs, strict=True):
             if isinstance(likelihood, Classification):
                 odds = likelihood.log_odds(q.cavity_mean, q.cavity_var)
-                cautious = CAUTIOUS if how == "auto" else FULL
-                found.append(calibrate_odds(odds, y, weights, determined=determined, shrinkage=cautious))
+                shrinkage = CAUTIOUS if how == "auto" else FULL
+                found.append(calibrate_odds(odds, y, weights, determined=determined, shrinkage=shrinkage))
             else:
                 assert isinstance(likelihood, Regression)
                 options: dict[str, Any] = {"tuned": self.theta.size if tuned else 0, "cautious": how == "auto"}
@@ -346,8 +337,8 @@ class GaussianProcess(ModelSpec):
 
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return the model with the posterior that predicts, marginals, calibration, and few rows."""
-        refined, tuned = model.refined(self.posterior), self.options.optimize
-        return refined.calibrated(self.calibrate, data.counts, tuned=tuned, codes=data.codes).reduced(self.reduce)
+        refined = model.refined(self.posterior)
+        return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize).reduced(self.reduce)
 
 
 __all__ = [

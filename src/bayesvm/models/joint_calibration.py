@@ -9,7 +9,8 @@ The common slope (*temperature*) :math:`e^\lambda`, the slopes' deviations :math
 :math:`b_k` (*vector scaling*) maximise, on the leave-one-out scores of the training rows with classes :math:`c_i`,
 
 .. math:: F = \sum_i w_i \ln P(c_i|x_i) - \frac{(\lambda - \lambda_0)^2}{2 \sigma_\lambda^2}
-          - \sum_k \frac{t_k^2}{2 \sigma_t^2} - \sum_k \frac{b_k^2}{2 \sigma_b^2} - \tau \gamma\, e^{\lambda - \lambda_0} .
+          - \sum_k \frac{t_k^2}{2 \sigma_t^2} - \sum_k \frac{b_k^2}{2 \sigma_b^2}
+          - \tau \gamma\, e^{\lambda - \lambda_0} .
 
 At :math:`\lambda_0` the mean size of :math:`e^{\lambda} m` is that of odds which are neither bold nor shy; so the scale
 of the scores does not matter. The last term takes back what hyperparameters gained that were tuned on the same rows, as
@@ -62,9 +63,7 @@ class JointCalibration:
     def parts(self) -> tuple[Calibration, ...]:
         """Return the same as one correction per class, each with an equal share of gain and evidence."""
         shares = self.gain / self.scales.size, self.log_evidence / self.scales.size
-        return tuple(
-            Calibration(float(a), float(b), *shares) for a, b in zip(self.scales, self.shifts, strict=True)
-        )
+        return tuple(Calibration(float(a), float(b), *shares) for a, b in zip(self.scales, self.shifts, strict=True))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +72,9 @@ class ClassShrinkage:
 
     Parameters
     ----------
-    size : float
-        Mean size of log odds that is expected beforehand; it gives :math:`\lambda_0`.
+    size : float or None
+        Mean size of log odds that is expected beforehand; it gives :math:`\lambda_0`. None: the scores are log odds
+        already, and a slope of one is expected.
     slope, own, shift : float
         :math:`\sigma_\lambda, \sigma_t, \sigma_b`: standard deviations of the logarithm of the common slope, of each
         class's own deviation from it, and of the shifts.
@@ -82,7 +82,7 @@ class ClassShrinkage:
         :math:`\tau`: nats by which the leave-one-out likelihood is too good for each tuned hyperparameter.
     """
 
-    size: float = 3.0
+    size: float | None = 3.0
     slope: float = 1.0
     own: float = 0.25
     shift: float = 0.5
@@ -92,6 +92,8 @@ class ClassShrinkage:
 #: As far as the data justify it, and (nearly) in full.
 CAUTIOUS_CLASSES = ClassShrinkage()
 FULL_CLASSES = ClassShrinkage(slope=2.0, own=0.5, shift=1.0, optimism=0.0)
+#: For classes that were calibrated one against the rest before.
+COUPLED = ClassShrinkage(size=None, slope=0.5, optimism=0.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,14 +177,21 @@ def calibrate_classes(
         How far the data must justify it.
     """
     size = float(np.average(np.mean(np.abs(scores), axis=1), weights=weights))
-    expected = float(np.log(shrinkage.size / size)) if size > 0.0 else 0.0
+    expected = 0.0 if shrinkage.size is None or size == 0.0 else float(np.log(shrinkage.size / size))
     problem = _Problem(scores, codes, weights, expected, shrinkage.optimism * determined, shrinkage)
-    start = np.zeros(2 * scores.shape[1] + 1)
-    found = minimize(problem.loss, start, jac=True, method="L-BFGS-B")
-    log_det = cholesky(problem.curvature(found.x), what="the curvature of the calibration").log_det()
-    log_evidence = -float(found.fun) - float(np.sum(np.log(problem.deviations))) - 0.5 * log_det
-    before, after = (_log_likelihood(problem, p) for p in (start, found.x))
-    return JointCalibration(*problem.split(found.x), after - before, log_evidence)
+    deviations = problem.deviations
+
+    def loss(z: Vector) -> tuple[float, Vector]:
+        value, gradient = problem.loss(deviations * z)
+        return value, deviations * gradient
+
+    start = np.zeros(deviations.size)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B")
+    p = deviations * found.x
+    log_det = cholesky(problem.curvature(p), what="the curvature of the calibration").log_det()
+    log_evidence = -float(found.fun) - float(np.sum(np.log(deviations))) - 0.5 * log_det
+    gain = _log_likelihood(problem, p) - _log_likelihood(problem, start)
+    return JointCalibration(*problem.split(p), gain, log_evidence)
 
 
 def _log_likelihood(problem: _Problem, p: Vector) -> float:
@@ -192,4 +201,4 @@ def _log_likelihood(problem: _Problem, p: Vector) -> float:
     return float(problem.weights @ log_p[np.arange(problem.codes.size), problem.codes])
 
 
-__all__ = ["CAUTIOUS_CLASSES", "FULL_CLASSES", "ClassShrinkage", "JointCalibration", "calibrate_classes"]
+__all__ = ["CAUTIOUS_CLASSES", "COUPLED", "FULL_CLASSES", "ClassShrinkage", "JointCalibration", "calibrate_classes"]

@@ -31,6 +31,7 @@ from bayesvm.linalg import cholesky
 from bayesvm.linalg.covariance_root import covariance_root
 from bayesvm.models.base import FittedModel, KernelCandidate, ModelSpec, TrainingData
 from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
+from bayesvm.models.joint_process import alone, scored
 from bayesvm.typing import Indices, Matrix, Vector
 
 logger = logging.getLogger(__name__)
@@ -269,9 +270,12 @@ class LargeProcess(GaussianProcess):
         local = LocalModel(kernel, likelihood, (), inputs, evidence, final, maximum, attributes=attributes)
         return local.with_marginals()
 
-    def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
-        """Return the model with its predictions calibrated."""
-        return model.calibrated(self.calibrate, data.counts, tuned=self.options.optimize, codes=data.codes)
+    def finish(self, model: GaussianProcessModel, data: TrainingData) -> Any:
+        """Return the model with its predictions calibrated, those of several classes together."""
+        if data.codes is None or model.n_outputs == 1 or self.calibrate is None:
+            return model.calibrated(self.calibrate, data.counts, tuned=self.options.optimize)
+        determined = model.determined if self.options.optimize else 0.0
+        return alone(model, scored(model, model.loo_latent()[0], data, self.calibrate, determined))
 
 
 def _inducing_model(objective: InducingObjective, maximum: Maximum, data: TrainingData) -> GaussianProcessModel:

@@ -15,7 +15,7 @@ from bayesvm.typing import Matrix, Vector
 #: Steps of the lattice in the logarithms of variance and length scale, and the standard deviations of their prior.
 VARIANCE_STEP, LENGTHSCALE_STEP = 2.0, 0.7
 VARIANCE_SPREAD, LENGTHSCALE_SPREAD = 5.0, 0.7
-#: The lattice ends after so many steps in each direction.
+#: The lattice ends after so many steps in each direction, if nothing else is said.
 FARTHEST = 3
 
 LatticePlace = tuple[int, int]
@@ -33,7 +33,9 @@ def log_prior(place: LatticePlace) -> float:
     return -0.5 * (variance / VARIANCE_SPREAD) ** 2 - 0.5 * (lengthscale / LENGTHSCALE_SPREAD) ** 2
 
 
-def climb(look: Callable[[LatticePlace], float | None], start: LatticePlace = ORIGIN) -> dict[LatticePlace, float]:
+def climb(
+    look: Callable[[LatticePlace], float | None], start: LatticePlace = ORIGIN, farthest: int = FARTHEST
+) -> dict[LatticePlace, float]:
     """Look at the four neighbours of the best place so far until none of them is new, and return all scores.
 
     Parameters
@@ -42,13 +44,15 @@ def climb(look: Callable[[LatticePlace], float | None], start: LatticePlace = OR
         Returns the score of a place, None where there is none. Called once per place.
     start : LatticePlace
         Where to begin; its score must exist.
+    farthest : int
+        The lattice ends after so many steps in each direction.
     """
     seen = {start}
     scores = _found(look, [start])
     while scores:
         i, j = max(scores, key=lambda place: (scores[place], -abs(place[0]) - abs(place[1]), place))
         around = [(i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)]
-        fresh = [place for place in around if place not in seen and max(map(abs, place)) <= FARTHEST]
+        fresh = [place for place in around if place not in seen and max(map(abs, place)) <= farthest]
         if not fresh:
             return scores
         seen.update(fresh)
@@ -56,9 +60,7 @@ def climb(look: Callable[[LatticePlace], float | None], start: LatticePlace = OR
     raise ValueError("climb: expected a score at the start, found None")
 
 
-def _found(
-    look: Callable[[LatticePlace], float | None], places: Sequence[LatticePlace]
-) -> dict[LatticePlace, float]:
+def _found(look: Callable[[LatticePlace], float | None], places: Sequence[LatticePlace]) -> dict[LatticePlace, float]:
     """Return the scores of the places that have one."""
     looked = {place: look(place) for place in places}
     return {place: score for place, score in looked.items() if score is not None}

@@ -38,9 +38,6 @@ class Predictor:
         Correction of the predictions, one per output.
     reduction : Reduction or None
         Of the posteriors to a basis of few rows; None if they are as they were inferred.
-    joint : bool
-        Whether the outputs are classes of one model, whose corrections act on the latent means and give log odds up to
-        a common number per row (:mod:`bayesvm.models.joint_calibration`).
     """
 
     kernel: Kernel
@@ -50,7 +47,6 @@ class Predictor:
     marginals: tuple[Marginals, ...] = dataclasses.field(default=(), kw_only=True)
     calibrations: tuple[Calibration | ScaleCalibration, ...] = dataclasses.field(default=(), kw_only=True)
     reduction: Reduction | None = dataclasses.field(default=None, kw_only=True)
-    joint: bool = dataclasses.field(default=False, kw_only=True)
 
     def __sizeof__(self) -> int:
         """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
@@ -121,14 +117,12 @@ class Predictor:
     # -- predictions of labels and targets ----------------------------------------------------------------------------
     def log_odds(self, X: Inputs) -> Matrix:
         """Return log odds of the averaged (and calibrated) probabilities, one column per output."""
-        if self.joint:
-            return self._corrected(self.mean(X))
-        return self._calibrated(*self.latent(X))
+        mean, var = self.latent(X)
+        return self._calibrated(mean, var)
 
     def loo_log_odds(self) -> Matrix:
         """Return the same for the training rows, each predicted without itself."""
-        mean, var = self.loo_latent()
-        return self._corrected(mean) if self.joint else self._calibrated(mean, var)
+        return self._calibrated(*self.loo_latent())
 
     def loo_latent(self) -> tuple[Matrix, Matrix]:
         """Return means and variances of the latent functions at the training rows, each without itself."""
@@ -139,15 +133,11 @@ class Predictor:
     def _calibrated(self, mean: Matrix, var: Matrix) -> Matrix:
         likelihood = self.likelihood.plain
         assert isinstance(likelihood, Classification)
-        odds = np.column_stack([likelihood.log_odds(mean[:, k], var[:, k]) for k in range(self.n_outputs)])
-        return self._corrected(odds) if self.calibrations else odds
-
-    def _corrected(self, columns: Matrix) -> Matrix:
-        corrected = np.empty_like(columns)
+        columns = [likelihood.log_odds(mean[:, k], var[:, k]) for k in range(self.n_outputs)]
         for k, correction in enumerate(self.calibrations):
             assert isinstance(correction, Calibration)
-            corrected[:, k] = correction.apply(columns[:, k])
-        return corrected
+            columns[k] = correction.apply(columns[k])
+        return np.column_stack(columns)
 
     def loo_log_densities(self, outputs: Sequence[Vector]) -> Matrix:
         """Return log densities of the training targets, each predicted without itself, one column per output.

@@ -11,11 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators.committee import Committee
 from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
-from bayesvm.models.average import AveragedModel
+from bayesvm.models.average import AveragedClasses, AveragedModel
+from bayesvm.models.class_scores import MeanFunctions
 from bayesvm.models.ls_svm import LeastSquaresModel
 from bayesvm.models.support_vectors import SupportVectorModel
 from bayesvm.onnx_export.graph import Graph, labels
-from bayesvm.onnx_export.latent import latent, ls_moments
+from bayesvm.onnx_export.kernels import cross_gram
+from bayesvm.onnx_export.latent import dense_rows, latent, ls_moments
 from bayesvm.onnx_export.pipeline import pipeline_model
 from bayesvm.onnx_export.probability import average
 from bayesvm.onnx_export.svm import discriminant, kernel_expansion
@@ -116,24 +118,45 @@ def _log_odds(g: Graph, member: Any, X: str, mean: str, var: str) -> str:
         raise TypeError(f"to_onnx: the probabilities of {type(member).__name__} have no counterpart in ONNX")
     columns: list[str] = []
     for model in member.models_:
+        if isinstance(model, AveragedClasses):
+            return _averaged_classes(g, model, X)
         if isinstance(model, AveragedModel):
             columns += _averaged_odds(g, model, X)
             continue
         for k in range(model.n_outputs):
             at = np.array([len(columns)], dtype=np.int64)
             m, v = g.op("Gather", mean, at, axis=1), g.op("Gather", var, at, axis=1)
-            calibrations = getattr(model, "calibrations", ())
-            columns.append(_odds(g, model.likelihood.plain, m, v, calibrations[k] if calibrations else None))
-    return _joined(g, columns)
+            columns.append(_odds(g, model, k, m, v))
+    coupling, odds = getattr(member, "coupling_", None), _joined(g, columns)
+    if coupling is None:
+        return odds
+    return g.op("Add", g.op("Mul", odds, coupling.scales[None, :]), coupling.shifts[None, :])
 
 
-def _odds(g: Graph, likelihood: Any, mean: str, var: str, calibration: Any) -> str:
+def _odds(g: Graph, model: Any, k: int, mean: str, var: str) -> str:
     """Return calibrated log odds of one output."""
+    likelihood = model.likelihood.plain
     up, down = average(g, likelihood, mean, var), average(g, likelihood, g.op("Neg", mean), var)
     odds = g.op("Sub", g.op("Log", up), g.op("Log", down))
-    if calibration is None:
+    calibrations = getattr(model, "calibrations", ())
+    if not calibrations:
         return odds
-    return g.op("Add", g.op("Mul", odds, np.array(calibration.scale)), np.array(calibration.shift))
+    return g.op("Add", g.op("Mul", odds, np.array(calibrations[k].scale)), np.array(calibrations[k].shift))
+
+
+def _averaged_classes(g: Graph, model: AveragedClasses, X: str) -> str:
+    """Return the logarithms of averaged probabilities of several classes."""
+    parts = []
+    for member in model.members:
+        functions, fit = member.functions, member.calibration
+        if isinstance(functions, MeanFunctions):
+            K = cross_gram(g, functions.kernel, X, dense_rows(functions.inputs))
+            scores = g.op("MatMul", K, functions.coefficients)
+        else:
+            scores = _joined(g, latent(g, functions, X)[0])
+        odds = g.op("Add", g.op("Mul", scores, fit.scales[None, :]), fit.shifts[None, :])
+        parts.append(g.op("Softmax", odds, axis=1))
+    return g.op("Log", _mixed(g, parts, model.weights))
 
 
 def _averaged_odds(g: Graph, model: AveragedModel, X: str) -> list[str]:
@@ -142,7 +165,7 @@ def _averaged_odds(g: Graph, model: AveragedModel, X: str) -> list[str]:
     down: list[list[str]] = [[] for _ in range(model.n_outputs)]
     for member in model.members:
         for k, (mean, var) in enumerate(zip(*latent(g, member, X), strict=True)):
-            odds = _odds(g, member.likelihood.plain, mean, var, member.calibrations[k])
+            odds = _odds(g, member, k, mean, var)
             up[k].append(g.op("Sigmoid", odds))
             down[k].append(g.op("Sigmoid", g.op("Neg", odds)))
     pairs = [(_mixed(g, u, model.weights), _mixed(g, d, model.weights)) for u, d in zip(up, down, strict=True)]
