@@ -219,8 +219,7 @@ class SoftmaxModel:
         """
         if how is None:
             return dataclasses.replace(self, calibrations=(Calibration(),) * self.n_outputs)
-        size = float(np.average(np.mean(np.abs(self.loo_scores), axis=1), weights=data.counts))
-        shrinkage = dataclasses.replace(CAUTIOUS_CLASSES if how == "auto" else FULL_CLASSES, size=size)
+        shrinkage = dataclasses.replace(CAUTIOUS_CLASSES if how == "auto" else FULL_CLASSES, size=None)
         determined = determined_hyperparameters(self.kernel, self.theta.size, data.n_features) if tuned else 0.0
         codes = np.argmax(self.objective.y, axis=1)
         found = calibrate_classes(self.loo_scores, codes, data.counts, determined=determined, shrinkage=shrinkage)
