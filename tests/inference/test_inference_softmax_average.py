@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
-from bayesvm.inference.softmax_average import POINTS, averaged_log_proba, normal_points
+from bayesvm.inference.softmax_average import POINTS, averaged_log_proba, mutual_information, normal_points
 from bayesvm.likelihoods import Logistic
 
 DRAWS = 200_000
@@ -82,3 +82,19 @@ def test_the_points_are_mirrored_and_always_the_same():
     np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=1e-14)
     np.testing.assert_allclose(points.T @ points / POINTS, np.eye(4), atol=0.02)
     np.testing.assert_array_equal(points, normal_points.__wrapped__(4))
+
+
+@pytest.mark.parametrize("C", [2, 4])
+def test_mutual_information_against_sampling(C):
+    mean, covariance = gaussians(3, C, 1.5)
+    found, rng = mutual_information(mean, covariance), np.random.default_rng(1)
+    for value, m, V in zip(found, mean, covariance, strict=True):
+        p = softmax(rng.multivariate_normal(m, V, size=DRAWS), axis=1)
+        whole = p.mean(axis=0)
+        expected = np.mean(np.sum(p * np.log(p), axis=1)) - np.sum(whole * np.log(whole))
+        assert value == pytest.approx(expected, abs=5e-3)
+
+
+def test_nothing_is_told_where_nothing_is_open():
+    mean, covariance = gaussians(3, 4, 0.0)
+    np.testing.assert_allclose(mutual_information(mean, covariance), 0.0, atol=1e-12)

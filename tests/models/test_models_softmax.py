@@ -10,7 +10,7 @@ import pytest
 from scipy.special import log_softmax
 from sklearn.datasets import load_iris
 
-from bayesvm import GPClassifier
+from bayesvm import GPClassifier, suggest
 from bayesvm.hyper import LogNormal
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
@@ -247,6 +247,13 @@ def test_an_estimator_with_the_model_inside(machine, iris):
     value, gradient = machine.log_evidence(gradient=True)
     assert value == pytest.approx(machine.models_[0].maximum.value, abs=1e-6)
     assert gradient.shape == machine.models_[0].theta.shape
+
+
+def test_suggestions_are_where_the_class_would_tell_most(machine, iris):
+    gain = machine.models_[0].mutual_information(machine._inputs(iris))
+    assert suggest(machine, iris, 1)[0] == np.argmax(gain)
+    assert machine.predict_proba(iris)[np.argmax(gain)].max() < 0.9
+    assert len(set(suggest(machine, iris, 4))) == 4
 
 
 def test_a_saved_model_predicts_the_same(machine, iris):

@@ -14,7 +14,7 @@ from bayesvm.hyper import Maximum, ModelEvidence, maximize_evidence, starting_po
 from bayesvm.hyper.softmax import SoftmaxObjective, row_weights
 from bayesvm.inference import Evidence, Laplace
 from bayesvm.inference.softmax import SoftmaxPosterior, softmax_coefficients
-from bayesvm.inference.softmax_average import averaged_log_proba
+from bayesvm.inference.softmax_average import averaged_log_proba, mutual_information
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
@@ -190,6 +190,10 @@ class SoftmaxModel:
     def loo_log_odds(self) -> Matrix:
         """Return the same for the training rows, each predicted without itself."""
         return self._calibrated(self.loo_scores)
+
+    def mutual_information(self, X: Inputs) -> Vector:
+        """Return, in nats, what observing the class of each row is expected to tell about its latent values."""
+        return np.concatenate([mutual_information(mean, V) for mean, V in self._gaussians(X)])
 
     def _calibrated(self, scores: Matrix) -> Matrix:
         if not self.calibrations:
