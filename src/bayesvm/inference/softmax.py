@@ -99,7 +99,7 @@ class _SoftmaxProblem:
         """Return the point after further steps with a factor at hand."""
 
         def step(point: _SoftmaxPoint) -> _SoftmaxPoint:
-            direction = -factor.residual(self.K, point.residual)
+            direction = -factor.solve(self.K, point.residual)
             return self.point(point.alpha + direction, point.f + self.K @ direction)
 
         return chord_steps(point, step, self.tol)
@@ -115,7 +115,7 @@ class _SoftmaxProblem:
             return zero, 0
         before = self.point(zero.alpha, latent)
         factor = self.factor(before.proba)
-        alpha = factor.residual(self.K, factor.curvature_times(latent) - before.gradient)
+        alpha = factor.solve(self.K, factor.curvature_times(latent) - before.gradient)
         f = self.K @ alpha
         for shrink in (1.0, 0.9, 0.7, 0.5, 0.25):
             point = self.point(shrink * alpha, shrink * f)
@@ -131,7 +131,7 @@ class _SoftmaxProblem:
                 return point, n_iter, Status.MAX_ITER
             factor = self.factor(point.proba)
             n_iter += 1
-            new, full = self.lower(point, -factor.residual(self.K, point.residual))
+            new, full = self.lower(point, -factor.solve(self.K, point.residual))
             if new is None:
                 return point, n_iter, Status.STALLED
             point = self.chords(new, factor) if full else new
@@ -167,7 +167,7 @@ def softmax_evidence(
     factor, alpha = problem.factor(mode.proba), -mode.gradient
     terms = {"prior": -0.5 * float(np.vdot(alpha, mode.f)), "loss": -mode.loss, "determinant": -0.5 * factor.log_det()}
     R, slope = factor.derivatives()
-    q = factor.residual(K, 0.5 * slope)
+    q = factor.solve(K, 0.5 * slope)
     dK = 0.5 * ((alpha - q) @ (alpha - q).T - q @ q.T - R)  # 1/2 a a' - sym(q a') = 1/2 (a - q)(a - q)' - 1/2 q q'
     return Evidence(sum(terms.values()), terms, np.arange(len(K)), dK, np.empty(0), status, mode.f, n_iter)
 

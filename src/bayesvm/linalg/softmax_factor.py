@@ -98,7 +98,7 @@ class SoftmaxFactor:
         found = self.roots * self.scale * self._solved(scaled - self.roots * shared)
         return np.asarray((found - np.mean(found, axis=0)).T)
 
-    def residual(self, K: Matrix, x: Matrix) -> Matrix:
+    def solve(self, K: Matrix, x: Matrix) -> Matrix:
         """Return (I + W K)^-1 x = x - R K x, shape (n, C)."""
         return np.asarray(x - self.apply(K @ x))
 
