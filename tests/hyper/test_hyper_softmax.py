@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayesvm.hyper import EvidenceObjective, LogNormal, Maximizer, maximize_evidence
+from bayesvm.hyper import EvidenceObjective, LogNormal, Maximizer, maximize_evidence, subsample
 from bayesvm.hyper.softmax import SoftmaxObjective
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32
@@ -74,6 +74,14 @@ def test_a_part_of_the_rows_keeps_its_weights_and_all_classes():
     assert part.y.shape == (12, 4)
     assert part.likelihood.weights == tuple(np.asarray(f.likelihood.weights)[::3])
     assert part.evaluate(part.theta0).evidence.latent.shape == (12, 4)
+
+
+def test_the_search_begins_with_a_subsample_where_evaluations_cost_as_much_as_with_many_rows(monkeypatch):
+    f = objective(KERNELS[1], C=7)
+    monkeypatch.setattr(subsample, "MANY", 60)
+    assert [part.n_rows for part in subsample.subsamples(f)] == [9, 36]  # 36 rows, 7 classes: beyond 60 / 7^(1/3)
+    monkeypatch.setattr(subsample, "MANY", 80)
+    assert [part.n_rows for part in subsample.subsamples(f)] == [36]
 
 
 def test_first_order_gains():

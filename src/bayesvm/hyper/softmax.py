@@ -33,6 +33,11 @@ class SoftmaxObjective(EvidenceObjective):
 
     tol: float = TOL
 
+    @property
+    def n_factors(self) -> int:
+        """One matrix per class."""
+        return int(self.y.shape[1])
+
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
         """Return value, gradient and evidence at ``theta``; the posterior follows from ``evidence.latent``."""
         theta = np.asarray(theta, dtype=float)
