@@ -96,7 +96,7 @@ def test_label_types(moons, fitted, labels):
 
 def test_several_classes():
     X, y = load_iris(return_X_y=True)
-    machine = BayesianSVC(None, n_jobs=2).fit(X, y)
+    machine = BayesianSVC(None, multi_class="ovr", n_jobs=2).fit(X, y)
     proba = machine.predict_proba(X)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0, atol=1e-12)
     assert machine.score(X, y) > 0.95

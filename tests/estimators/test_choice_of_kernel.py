@@ -254,7 +254,7 @@ def test_three_classes():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=60), [-0.5, 0.5])
-    machine = BayesianSVC().fit(X, y)
+    machine = BayesianSVC(multi_class="ovr").fit(X, y)
     for output in range(3):
         assert sum(c.weight for c in machine.candidates_ if c.output == output) == pytest.approx(1.0)
     assert machine.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(60))

@@ -145,10 +145,12 @@ def test_three_classes_and_weights():
     X, f, _ = waves(rough=False)
     y = np.digitize(f, [-0.5, 0.5])
     weights = np.random.default_rng(0).uniform(0.5, 2.0, y.size)
-    machine = GPClassifier(inducing=30, **QUICK).fit(X, y, sample_weight=weights)
-    assert machine.predict_proba(X).shape == (400, 3)
-    assert np.mean(machine.predict(X) == y) > 0.9
-    assert machine.log_evidence_bounds_.shape == (3, 2)
+    for multi_class, calibrate, n_models in (("ovr", None, 3), ("shared", None, 1), ("shared", "auto", 1)):
+        given = {"multi_class": multi_class, "calibrate": calibrate, "inducing": 30}
+        machine = GPClassifier(**given, **QUICK).fit(X, y, sample_weight=weights)
+        assert machine.predict_proba(X).shape == (400, 3)
+        assert np.mean(machine.predict(X) == y) > 0.9
+        assert machine.log_evidence_bounds_.shape == (n_models, 2)
 
 
 def test_weights_count_as_repeated_rows():

@@ -68,10 +68,14 @@ def test_regressor_with_a_tolerance(machine, sine):
 
 def test_several_classes(moons):
     X, y = load_iris(return_X_y=True)
-    few = BayesianSVC(None, **FAST).fit(X, y)
-    full = BayesianSVC(None, **FAST, reduce=None).fit(X, y)
+    few = BayesianSVC(None, multi_class="ovr", **FAST).fit(X, y)
+    full = BayesianSVC(None, multi_class="ovr", **FAST, reduce=None).fit(X, y)
     assert few.n_basis_ < full.n_basis_
     np.testing.assert_allclose(few.predict_proba(X), full.predict_proba(X), atol=0.02)
+    shared = BayesianSVC(None, **FAST, reduce=0.02).fit(X, y)
+    assert shared.n_basis_ <= shared.support_.size
+    whole = BayesianSVC(None, **FAST).fit(X, y)
+    np.testing.assert_allclose(shared.predict_proba(X), whole.predict_proba(X), atol=0.02)
 
 
 def test_basis_counts_all_rows_that_were_given(moons):

@@ -7,7 +7,7 @@ import pytest
 from model_zoo import data, fitted, models
 from sklearn.base import is_classifier
 
-from bayesvm import BayesianSVC, Committee
+from bayesvm import BayesianSVC, Committee, GPClassifier
 from bayesvm.estimators.bayesian_svr import BayesianSVR
 from bayesvm.kernels import (
     BSpline,
@@ -125,6 +125,21 @@ def test_several_classes_weights_and_priors():
     fitted(model, X, y)
     assert_same(model, X)
     assert answers(model, X)["label"].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BayesianSVC(random_state=0),
+        BayesianSVC(None, multi_class="ovr", n_starts=1, max_evaluations=10),
+        BayesianSVC(None, calibrate=None, n_starts=1, max_evaluations=10),
+        GPClassifier(None, calibrate="auto", inducing=20, n_starts=1, max_evaluations=10, random_state=0),
+    ],
+    ids=["shared", "own kernels", "not calibrated", "inducing inputs"],
+)
+def test_forms_of_several_classes(model):
+    X, _, f = data(60)
+    assert_same(fitted(model, X, np.digitize(f, [-0.5, 0.5])), X)
 
 
 def test_several_outputs_and_committees():

@@ -178,7 +178,7 @@ def test_evidences_of_a_regression_are_on_one_scale():
 def test_hyperparameters_of_several_classes_are_named_by_class():
     X, y, targets = data(60)
     classes = np.where(targets > 1.0, "surely", y)
-    facts = collect_facts(fitted(BayesianSVC(None, n_starts=1), X, classes), X, classes)
+    facts = collect_facts(fitted(BayesianSVC(None, multi_class="ovr", n_starts=1), X, classes), X, classes)
     assert all(list(row["values"]) == ["no", "surely", "yes"] for row in facts["hyperparameters"])
     page = checked(render(facts))
     assert page.index(">no</th>") < page.index(">surely</th>") < page.index(">yes</th>")
@@ -316,7 +316,7 @@ def test_the_choice_of_the_kernel_is_shown_where_there_was_one(facts):
 def test_the_choice_of_the_kernel_is_by_class():
     X, y, targets = data(60)
     classes = np.where(targets > 1.0, "surely", y)
-    facts = collect_facts(fitted(BayesianSVC("auto", n_starts=1), X, classes), X, classes)
+    facts = collect_facts(fitted(BayesianSVC("auto", multi_class="ovr", n_starts=1), X, classes), X, classes)
     found = facts["candidates"]
     assert list(dict.fromkeys(row["output"] for row in found)) == ["no", "surely", "yes"]
     for label in ("no", "surely", "yes"):
@@ -355,3 +355,19 @@ def test_facts_of_an_older_file_are_shown(facts):
     older = {k: v for k, v in facts.items() if k not in ("effects", "candidates", "remarks", "created", "version")}
     performance = {k: v for k, v in facts["performance"].items() if k not in ("baseline", "confusion")}
     checked(render({**older, "performance": performance}))
+
+
+def test_each_of_several_classes_is_judged():
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet([0.5, 1.0, 2.0], size=4000)
+    y = np.array(["a", "b", "c"])[[rng.choice(3, p=row) for row in proba]]
+    found = of_probabilities(proba, y, ["a", "b", "c"], "test data").per_class
+    assert [c.label for c in found] == ["a", "b", "c"]
+    assert sum(c.rows for c in found) == 4000
+    for k, c in enumerate(found):
+        assert abs(c.rows - c.expected) < 4.0 * c.deviation
+        assert c.found == pytest.approx(np.mean(proba[y == c.label].argmax(axis=1) == k))
+    never = of_probabilities(np.tile([0.8, 0.1, 0.1], (10, 1)), np.array(["a"] * 10), ["a", "b", "c"], "test data")
+    assert np.isnan(never.per_class[1].found)
+    assert as_plain(never)["per_class"][1][2] is None
+    assert of_probabilities(proba[:, :2], y, ["a", "b"], "test data").per_class == ()

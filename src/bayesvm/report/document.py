@@ -150,6 +150,7 @@ def _performance(facts: Mapping[str, Any], test: Mapping[str, Any] | None) -> st
                 ["figure", "value", "95 % interval", "meaning"], rows, f"Figures, {found['source']}", "stack"
             )
     found = test or facts["performance"]
+    text += _per_class(found)
     drawn = (
         pictures.confusion,
         pictures.reliability,
@@ -159,6 +160,23 @@ def _performance(facts: Mapping[str, Any], test: Mapping[str, Any] | None) -> st
         pictures.residuals,
     )
     return text + pictures.grid([draw(found) for draw in drawn])
+
+
+def _percent(share: float | None) -> str:
+    """Return a share in per cent."""
+    return "-" if share is None else f"{100.0 * share:.1f} %"
+
+
+def _per_class(found: Mapping[str, Any]) -> str:
+    """Return how each of several classes is predicted, and whether its probabilities add up to its rows."""
+    rows = [
+        [label, str(n), _percent(hit), _percent(right), f"{expected:.1f} ± {1.96 * deviation:.1f}"]
+        for label, n, hit, right, expected, deviation in found.get("per_class", ())
+    ]
+    if not rows:
+        return ""
+    head = ["class", "rows", "found", "right when named", "rows by the probabilities, 95 %"]
+    return _table(head, rows, "Reliability of each class", "stack")
 
 
 def _drivers(facts: Mapping[str, Any]) -> str:

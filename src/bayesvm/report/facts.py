@@ -198,6 +198,11 @@ def as_plain(performance: Performance) -> dict[str, Any]:
         plain["baseline"] = {"name": base.name, "beaten": base.beaten, **numbers}
     if performance.confusion is not None:
         plain["confusion"] = {"labels": list(performance.classes), "counts": performance.confusion.tolist()}
+    if performance.per_class:
+        plain["per_class"] = [
+            [c.label, c.rows, _float(c.found), _float(c.right), _float(c.expected), _float(c.deviation)]
+            for c in performance.per_class
+        ]
     n = performance.n
     keep = np.arange(n) if n <= KEPT else np.linspace(0, n - 1, KEPT).astype(int)
     if performance.probability is not None and performance.outcome is not None:

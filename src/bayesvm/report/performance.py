@@ -63,6 +63,30 @@ class Baseline:
 
 
 @dataclasses.dataclass(frozen=True)
+class ClassReliability:
+    """How one of several classes is predicted.
+
+    Attributes
+    ----------
+    label : str
+        The class.
+    rows : int
+        Its rows.
+    found, right : float
+        Share of its rows that were found, and share of the rows taken for it that are right (NaN if there are none).
+    expected, deviation : float
+        The number of its rows that the probabilities predict, and its standard deviation, if they are right.
+    """
+
+    label: str
+    rows: int
+    found: float
+    right: float
+    expected: float
+    deviation: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Performance:
     """Figures on one set of rows, and what pictures of them need.
 
@@ -82,6 +106,8 @@ class Performance:
         Classification: whether the event happened, and its predicted probability.
     event : str
         What the event is.
+    per_class : tuple of ClassReliability
+        More than two classes: how each of them is predicted.
     residuals : tuple of arrays or None
         Regression: targets, predictions, ends of the intervals.
     """
@@ -95,6 +121,7 @@ class Performance:
     outcome: Vector | None = None
     probability: Vector | None = None
     event: str = ""
+    per_class: tuple[ClassReliability, ...] = ()
     residuals: tuple[Vector, Vector, Vector, Vector] | None = None
 
 
@@ -265,7 +292,21 @@ def of_probabilities(proba: Any, y: Any, classes: Any, source: str, trained_on: 
         outcome.astype(float),
         probability,
         event,
+        _per_class(classes, proba, y) if len(classes) > 2 else (),
     )
+
+
+def _per_class(classes: Any, proba: Any, y: Any) -> tuple[ClassReliability, ...]:
+    """Return how each class is predicted; the number of its rows is a sum of independent events."""
+    taken = classes[np.argmax(proba, axis=1)]
+    rows = []
+    for k, label in enumerate(classes):
+        own, called, p = y == label, taken == label, proba[:, k]
+        found = float(np.mean(called[own])) if np.any(own) else np.nan
+        right = float(np.mean(own[called])) if np.any(called) else np.nan
+        deviation = float(np.sqrt(np.sum(p * (1.0 - p))))
+        rows.append(ClassReliability(str(label), int(own.sum()), found, right, float(p.sum()), deviation))
+    return tuple(rows)
 
 
 def _guess(classes: Any, y: Any) -> tuple[str, Vector]:
