@@ -101,6 +101,9 @@ def _entropy(estimator: Any, X: Any) -> Vector:
 
 
 def _mutual_information(estimator: Any, X: Any) -> Vector:
+    models = getattr(estimator, "models_", ())
+    if models and hasattr(models[0], "mutual_information"):  # one model of all classes
+        return np.asarray(models[0].mutual_information(estimator._inputs(X)))
     mean, var = _latent(estimator, X)
     if not is_classifier(estimator):
         noise = np.atleast_1d(estimator.noise_std_) ** 2

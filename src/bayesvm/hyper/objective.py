@@ -134,6 +134,11 @@ class EvidenceObjective(ModelParameters):
         return self.X.n_features
 
     @property
+    def n_factors(self) -> int:
+        """Matrices of the order of the rows that the inference of one output factors together."""
+        return 1
+
+    @property
     def outputs(self) -> tuple[Vector, ...]:
         """Targets of every output."""
         return (self.y,) if self.y.ndim == 1 else tuple(np.ascontiguousarray(self.y.T))

@@ -24,7 +24,8 @@ from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.surrogate import FEW, joined, maximize_through_surrogates, same_ends
 from bayesvm.typing import Indices, Matrix, Vector
 
-#: Rows from which on the search begins with a subsample.
+#: Rows from which on the search begins with a subsample: fewer where an inference factors several matrices of their
+#: order, so that the cost of an evaluation is the same.
 MANY = 2000
 #: Share of the rows in a subsample: its evaluations cost a sixteenth to a sixty-fourth.
 SHARE = 0.25
@@ -32,8 +33,8 @@ SHARE = 0.25
 
 def subsamples(objective: EvidenceObjective) -> list[EvidenceObjective]:
     """Return the objectives of growing numbers of rows; the last is the given one."""
-    chain = [objective]
-    while chain[0].n_rows >= MANY and objective.theta0.size <= FEW:
+    chain, many = [objective], MANY / objective.n_factors ** (1.0 / 3.0)
+    while chain[0].n_rows >= many and objective.theta0.size <= FEW:
         rows = drawn_rows(chain[0].y, int(SHARE * chain[0].n_rows))
         chain.insert(0, chain[0].part(rows))
     return chain

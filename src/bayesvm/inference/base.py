@@ -121,9 +121,9 @@ class Evidence:
         Derivatives in the logarithms of the likelihood's free parameters.
     status : Status
         How the solver inside ended.
-    latent : array, shape (n,) or (2, n)
-        From where a later call may start (``warm_start``): latent values, or for expectation propagation the site
-        parameters.
+    latent : array, shape (n,), (2, n) or (n, C)
+        From where a later call may start (``warm_start``): latent values, for expectation propagation the site
+        parameters, for C classes as one model the latent values of all of them.
     n_iter : int
         Factorisations that the solver inside needed.
     """

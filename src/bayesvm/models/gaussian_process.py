@@ -126,23 +126,7 @@ class GaussianProcessModel(Predictor):
         that is proper, and the default one (:mod:`bayesvm.hyper.default_prior`) otherwise; there follows Laplace's
         method (:mod:`bayesvm.hyper.model_evidence`). The latent values of the model begin every evaluation.
         """
-        objective = self.objective
-        prior = objective.prior if objective.prior.proper(objective.names) else self._default_prior()
-        objective = dataclasses.replace(objective, prior=prior, X=objective.X.forget())  # distances go with it
-        top = nearby_maximum(objective, self.theta, self.maximum.latent)
-        found = integrated_evidence(objective, top.theta, top.latent, jumps=has_jumps(objective))
-        spent = sum(record.evaluations for record in top.history)
-        return dataclasses.replace(found, evaluations=found.evaluations + spent)
-
-    def _default_prior(self) -> Hyperprior:
-        """Return the proper hyperprior on the scale of the training data."""
-        likelihood, X = self.objective.likelihood, self.objective.X
-        weights = np.asarray(likelihood.weights) if isinstance(likelihood, Weighted) else None
-        if not isinstance(likelihood.plain, Regression):
-            return default_hyperprior(typical_distance(X, weights))
-        columns = np.column_stack(self.objective.outputs)
-        spread = float(np.sqrt(np.mean(weighted_moments(columns, weights)[1])))
-        return default_hyperprior(typical_distance(X, weights), spread=spread or 1.0)
+        return integrated_over_theta(self.objective, self.maximum)
 
     @property
     def support(self) -> Indices:
@@ -259,6 +243,35 @@ class GaussianProcessModel(Predictor):
         return determined_hyperparameters(self.kernel, self.theta.size, self.objective.n_features)
 
 
+def integrated_over_theta(objective: EvidenceObjective, maximum: Maximum) -> ModelEvidence:
+    """Return the evidence with theta integrated out, about a maximum; see :attr:`GaussianProcessModel.model_evidence`.
+
+    Parameters
+    ----------
+    objective : EvidenceObjective
+        The evidence as a function of theta.
+    maximum : Maximum
+        Where the search begins.
+    """
+    prior = objective.prior if objective.prior.proper(objective.names) else _default_prior(objective)
+    objective = dataclasses.replace(objective, prior=prior, X=objective.X.forget())  # distances go with it
+    top = nearby_maximum(objective, maximum.theta, maximum.latent)
+    found = integrated_evidence(objective, top.theta, top.latent, jumps=has_jumps(objective))
+    spent = sum(record.evaluations for record in top.history)
+    return dataclasses.replace(found, evaluations=found.evaluations + spent)
+
+
+def _default_prior(objective: EvidenceObjective) -> Hyperprior:
+    """Return the proper hyperprior on the scale of the training data."""
+    likelihood, X = objective.likelihood, objective.X
+    weights = np.asarray(likelihood.weights) if isinstance(likelihood, Weighted) else None
+    if not isinstance(likelihood.plain, Regression):
+        return default_hyperprior(typical_distance(X, weights))
+    columns = np.column_stack(objective.outputs)
+    spread = float(np.sqrt(np.mean(weighted_moments(columns, weights)[1])))
+    return default_hyperprior(typical_distance(X, weights), spread=spread or 1.0)
+
+
 def determined_hyperparameters(kernel: Kernel, size: int, n_features: int) -> float:
     """Return how many of ``size`` hyperparameters count as determined by the data: features switched off do not."""
     relevance = kernel.relevance(n_features)
@@ -333,5 +346,6 @@ __all__ = [
     "GaussianProcessModel",
     "Refinement",
     "determined_hyperparameters",
+    "integrated_over_theta",
     "weighted_likelihood",
 ]

@@ -20,7 +20,8 @@ Three things keep the number of factorisations small.
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -34,6 +35,22 @@ from bayesvm.linalg import SupportFactor
 from bayesvm.linalg.support_factor import B_NAME
 from bayesvm.solvers.base import MAPResult, Solver, Status
 from bayesvm.typing import Matrix, Vector
+
+
+class Iterate(Protocol):
+    """What a line search reads of an iterate: S, the residual of the optimality conditions, and its relative size."""
+
+    @property
+    def objective(self) -> float: ...  # noqa: D102
+
+    @property
+    def residual(self) -> Matrix: ...  # noqa: D102
+
+    @property
+    def kkt(self) -> float: ...  # noqa: D102
+
+
+P = TypeVar("P", bound=Iterate)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,20 +176,34 @@ def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | No
 def _line_search(
     K: Matrix, y: Vector, likelihood: Likelihood, point: _Point, direction: Vector
 ) -> tuple[_Point | None, bool]:
-    """Return a lower point along the direction (None if there is none) and whether it is the full step.
+    """Return a lower point along the direction (None if there is none) and whether it is the full step."""
+    Kd = times(K, direction)
+    return line_search(point, Kd, lambda t: _point(y, likelihood, point.alpha + t * direction, point.f + t * Kd))
+
+
+def line_search(point: P, Kd: Matrix, at: Callable[[float], P]) -> tuple[P | None, bool]:
+    """Return a lower point along a direction (None if there is none) and whether it is the full step.
 
     The full step is taken if it lowers S enough. Otherwise the minimum of S along the direction, a convex function of
     one number, is bracketed by the sign of its slope, first by factors of ten: with a large Gram matrix and a loss that
     is straight almost everywhere the full step can be too long by many orders of magnitude. Costs no product with K.
+
+    Parameters
+    ----------
+    point : Iterate
+        Where the search begins.
+    Kd : array
+        K times the direction, of the shape of the residual.
+    at : callable
+        Returns the iterate after a step of the given length along the direction.
     """
-    Kd = times(K, direction)
-    slope = float(point.residual @ Kd)  # dS/dt at t = 0
+    slope = float(np.vdot(point.residual, Kd))  # dS/dt at t = 0
     rounding = 1e-14 * (1.0 + abs(point.objective))
     t, low, high = 1.0, 0.0, 1.0
-    best: _Point | None = None
+    best: P | None = None
     for _ in range(LINE_STEPS):
-        new = _point(y, likelihood, point.alpha + t * direction, point.f + t * Kd)
-        ahead = float(new.residual @ Kd) if np.isfinite(new.objective) else np.inf
+        new = at(t)
+        ahead = float(np.vdot(new.residual, Kd)) if np.isfinite(new.objective) else np.inf
         if new.objective <= point.objective + 1e-4 * t * slope + rounding and (
             new.objective < point.objective - rounding or new.kkt < LEAST_GAIN * point.kkt
         ):
@@ -189,10 +220,19 @@ def _line_search(
 def _chord_steps(
     K: Matrix, y: Vector, likelihood: Likelihood, point: _Point, factor: SupportFactor, tol: float
 ) -> _Point:
-    """Repeat steps with the factor at hand while each divides the residual by CHORD_GAIN or more."""
-    while tol < point.kkt < CHORD_FROM:
+    """Repeat steps with the factor at hand as long as they pay."""
+
+    def step(point: _Point) -> _Point:
         direction = _newton_direction(K, factor, point.residual)
-        new = _point(y, likelihood, point.alpha + direction, point.f + times(K, direction))
+        return _point(y, likelihood, point.alpha + direction, point.f + times(K, direction))
+
+    return chord_steps(point, step, tol)
+
+
+def chord_steps(point: P, step: Callable[[P], P], tol: float) -> P:
+    """Repeat full steps with the factor at hand while each divides the residual by CHORD_GAIN or more."""
+    while tol < point.kkt < CHORD_FROM:
+        new = step(point)
         if not CHORD_GAIN * new.kkt < point.kkt:
             break
         point = new
@@ -211,4 +251,4 @@ LEAST_GAIN = 0.9
 CHORD_FROM = 0.1
 CHORD_GAIN = 5.0
 
-__all__ = ["Newton", "times"]
+__all__ = ["Iterate", "Newton", "chord_steps", "line_search", "times"]
