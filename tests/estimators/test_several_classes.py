@@ -73,7 +73,7 @@ def test_the_latent_functions_are_those_of_the_likelihood(default):
     assert gradient.shape == (len(machine.theta_names_),)
 
 
-@pytest.mark.parametrize("multi_class", ["shared", "ovr"])
+@pytest.mark.parametrize("multi_class", ["shared", "ovr", "softmax"])
 def test_names_of_classes_and_their_order_do_not_matter(multi_class):
     X, y = blobs()
     machine = BayesianSVC(None, multi_class=multi_class, n_starts=1, random_state=0).fit(X, y)
@@ -131,7 +131,7 @@ def test_relevances_are_shared():
     assert machine.relevance_[:2].min() > machine.relevance_[2:].max()
 
 
-@pytest.mark.parametrize("multi_class", ["shared", "ovr"])
+@pytest.mark.parametrize("multi_class", ["shared", "ovr", "softmax"])
 def test_saved_files(tmp_path, multi_class):
     X, y = blobs(n=45)
     machine = BayesianSVC(multi_class=multi_class, random_state=0).fit(X, y)
@@ -178,6 +178,35 @@ def test_doubtful_labels():
     wrong[7] = (y[7] + 1) % 3
     machine = BayesianSVC(None, n_starts=1, random_state=0).fit(X, wrong)
     assert machine.label_doubt(X, wrong).ranking[0] == 7
+
+
+@pytest.mark.parametrize("machine", [BayesianSVC, GPClassifier])
+def test_the_joint_model(machine):
+    X, y = blobs()
+    fitted = machine(None, multi_class="softmax", calibrate="auto", n_starts=1, random_state=0).fit(X, y)
+    assert fitted.loo_proba_.shape == (60, 3)
+    assert fitted.coupling_ is None
+    assert np.mean(fitted.predict(X) == y) > 0.85
+    mean, std = fitted.predict_latent(X[:4])
+    assert mean.shape == std.shape == (4, 3)
+    assert fitted.sample(X[:4], 2, random_state=0).shape == (4, 2, 3)
+    _, gradient = fitted.log_evidence(gradient=True)
+    assert np.max(np.abs(gradient)) < 0.5
+
+
+def test_two_classes_have_no_joint_model():
+    X, y = blobs(n_classes=2)
+    both = [
+        GPClassifier(None, multi_class=form, n_starts=1, random_state=0).fit(X, y) for form in ("softmax", "shared")
+    ]
+    np.testing.assert_array_equal(both[0].predict_proba(X), both[1].predict_proba(X))
+
+
+@pytest.mark.parametrize("given", [{"inducing": 10}, {"theta": "integrate"}, {"posterior": "ep"}], ids=str)
+def test_what_the_joint_model_has_not(given):
+    X, y = blobs()
+    with pytest.raises(ValueError, match=f"{next(iter(given))}: expected .* with multi_class='softmax'"):
+        BayesianSVC(None, multi_class="softmax", **given).fit(X, y)
 
 
 def test_unknown_forms_are_refused():

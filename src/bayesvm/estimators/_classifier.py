@@ -27,6 +27,7 @@ from bayesvm.models.fit import fit_model, fit_outputs
 from bayesvm.models.joint_calibration import COUPLED, calibrate_classes
 from bayesvm.models.probabilities import decision_of, log_proba_of, one_against_rest
 from bayesvm.models.scaling import Standardizer
+from bayesvm.models.softmax_process import SoftmaxModel
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -355,7 +356,7 @@ def write_leave_one_out(fitted: Any, labelled: LabelledData, weights: Vector) ->
     odds = np.empty((codes.size, len(fitted.calibration_)))
     odds[rows] = np.hstack([model.loo_log_odds() for model in fitted.models_])
     fitted.coupling_ = None
-    apart = not any(isinstance(model, AveragedClasses) for model in fitted.models_)
+    apart = not any(isinstance(model, AveragedClasses | SoftmaxModel) for model in fitted.models_)
     if odds.shape[1] > 1 and apart and fitted.calibrate is not None:
         fitted.coupling_ = calibrate_classes(odds[rows], codes[rows], weights, determined=0.0, shrinkage=COUPLED)
         odds[rows] = fitted.coupling_.apply(odds[rows])

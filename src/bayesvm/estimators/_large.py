@@ -6,12 +6,21 @@ import logging
 import os
 from typing import Any
 
-from bayesvm.estimators._arguments import chooses, hyperprior, kernel_candidates, search_options
+from bayesvm.estimators._arguments import (
+    chooses,
+    given_kernel,
+    has_kernel,
+    hyperprior,
+    kernel_candidates,
+    search_options,
+)
 from bayesvm.inference import Exact, Inference, Laplace
 from bayesvm.kernels import Constant, Gaussian, Matern32
 from bayesvm.likelihoods import Likelihood
 from bayesvm.models.base import TrainingData
+from bayesvm.models.candidates import OneKernel
 from bayesvm.models.large import BestOnSample, LargeProcess
+from bayesvm.models.softmax_process import SoftmaxProcess
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +69,32 @@ def large_process(
     )
 
 
+def softmax_process(estimator: Any, data: TrainingData) -> SoftmaxProcess:
+    """Return the joint model of several classes that the arguments ask for, which has the softmax likelihood.
+
+    Raises
+    ------
+    MemoryError
+        If it cannot fit into the memory of the computer.
+    ValueError
+        If something was asked for that the joint model has not.
+    """
+    for name, fits in (("inducing", ("auto", None)), ("theta", ("optimum",)), ("posterior", ("auto", "laplace", None))):
+        if getattr(estimator, name) not in fits:
+            expected = " or ".join(repr(value) for value in fits)
+            found = getattr(estimator, name)
+            raise ValueError(f"{name}: expected {expected} with multi_class='softmax', found {found!r}")
+    check_memory(data.n_rows, (EXACT_MATRICES + data.n_outputs) * 8 * data.n_rows**2)
+    kernel = OneKernel(given_kernel(estimator, Gaussian() + Constant()), has_kernel(estimator))
+    return SoftmaxProcess(
+        kernel,
+        calibrate=estimator.calibrate,
+        hyperprior=hyperprior(estimator),
+        options=search_options(estimator),
+        shared=True,
+    )
+
+
 def check_memory(n: int, needed: int) -> None:
     """Refuse an exact fit that cannot fit into memory, and say what can be done."""
     available = physical_memory()
@@ -78,4 +113,4 @@ def physical_memory() -> int | None:
     return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
 
 
-__all__ = ["EXACT_ROWS", "check_memory", "large_process", "physical_memory"]
+__all__ = ["EXACT_ROWS", "check_memory", "large_process", "physical_memory", "softmax_process"]

@@ -6,12 +6,12 @@ from typing import Any
 
 from bayesvm.estimators._arguments import label_likelihood, label_process, shares_kernel
 from bayesvm.estimators._classifier import BayesianClassifier
-from bayesvm.estimators._large import large_process
+from bayesvm.estimators._large import large_process, softmax_process
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.inference import Inference
 from bayesvm.inference.names import from_name
 from bayesvm.kernels import Constant, Gaussian
-from bayesvm.models import GaussianProcess, TrainingData
+from bayesvm.models import ModelSpec, TrainingData
 from bayesvm.solvers import Solver
 
 
@@ -235,7 +235,9 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         self.max_evaluations = max_evaluations
         self.verbose = verbose
 
-    def _spec(self, data: TrainingData) -> GaussianProcess:
+    def _spec(self, data: TrainingData) -> ModelSpec:
+        if data.n_outputs > 1 and self.multi_class == "softmax":
+            return softmax_process(self, data)
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, self.solver, likelihood)
         large = large_process(self, data, likelihood, inference, shared=shares_kernel(self, data))

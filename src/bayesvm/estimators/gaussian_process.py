@@ -19,13 +19,13 @@ from bayesvm.estimators._arguments import (
     shares_kernel,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
-from bayesvm.estimators._large import large_process
+from bayesvm.estimators._large import large_process, softmax_process
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.inference import Inference
 from bayesvm.inference.names import from_name
 from bayesvm.kernels import Constant, Gaussian
-from bayesvm.models import GaussianProcess, TrainingData
+from bayesvm.models import GaussianProcess, ModelSpec, TrainingData
 from bayesvm.models.chosen_process import ChosenProcess
 from bayesvm.models.target_kernels import TargetKernels
 
@@ -129,7 +129,9 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         self.max_evaluations = max_evaluations
         self.verbose = verbose
 
-    def _spec(self, data: TrainingData) -> GaussianProcess:
+    def _spec(self, data: TrainingData) -> ModelSpec:
+        if data.n_outputs > 1 and self.multi_class == "softmax":
+            return softmax_process(self, data)
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, likelihood=likelihood)
         large = large_process(self, data, likelihood, inference, shared=shares_kernel(self, data))
