@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesvm.hyper import Maximum
-from bayesvm.hyper.inducing import InducingObjective, total_evidence
+from bayesvm.hyper.inducing import InducingObjective, KernelFeatures
 from bayesvm.hyper.large import ENOUGH, SAMPLE, LargeProblem, describe, maximize_large, maximize_on_blocks
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective, LocalProcess
 from bayesvm.hyper.neighbours import bisected, largest, nearest, similarity
@@ -26,7 +26,6 @@ from bayesvm.inference.low_rank import WeightEvidence
 from bayesvm.inference.low_rank.conditional import Conditioned, TargetPosterior, conditioned
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.covariance_root import covariance_root
 from bayesvm.models.base import FittedModel, KernelCandidate, ModelSpec, TrainingData
@@ -55,8 +54,8 @@ class InducingModel(GaussianProcessModel):
         """Return the model with marginals at its training rows; no other method is known for inducing inputs."""
         assert method is None
         objective: Any = self.objective
-        found = objective.infer(self.theta, self.evidence.latent)
-        return dataclasses.replace(self, marginals=tuple(_marginals(e, self.likelihood) for e in found))
+        inferred = objective.infer(self.theta, self.evidence.latent)
+        return dataclasses.replace(self, marginals=row_marginals(inferred.features, inferred.found))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -277,20 +276,20 @@ class LargeProcess(GaussianProcess):
 def _inducing_model(objective: InducingObjective, maximum: Maximum, data: TrainingData) -> GaussianProcessModel:
     """Return the model with inducing inputs alone, with its marginals and the bounds of its evidence."""
     kernel, likelihood = objective.model(maximum.theta)
-    found = objective.infer(maximum.theta)
-    evidence, quadratic = total_evidence(found), likelihood.traits.quadratic
-    upper = float(sum(e.upper_bound() for e in found)) if quadratic else np.nan
+    inferred = objective.infer(maximum.theta)
+    evidence, quadratic = inferred.evidence(), likelihood.traits.quadratic
+    upper = float(sum(e.upper_bound() for e in inferred.found)) if quadratic else np.nan
     gap = upper - evidence.value if quadratic else -evidence.terms["trace"]
     Z = objective.X.take(objective.rows)
     return InducingModel(
         kernel,
         likelihood,
-        objective.posteriors(maximum.theta, found),
+        inferred.posteriors(objective.rows),
         Z.forget(),
         evidence,
         dataclasses.replace(objective, X=objective.X.forget()),  # type: ignore[arg-type]
         maximum,
-        marginals=tuple(_marginals(e, likelihood) for e in found),
+        marginals=row_marginals(inferred.features, inferred.found),
         attributes=_attributes(Z, data, (evidence.value, upper), gap),
     )
 
@@ -300,18 +299,25 @@ def _attributes(Z: Inputs, data: TrainingData, bounds: tuple[float, float], gap:
     return {"inducing_inputs": _in_units(Z, data), "log_evidence_bounds": np.array([bounds]), "approximation_gap": gap}
 
 
-def _marginals(found: WeightEvidence, likelihood: Likelihood) -> Marginals:
-    r"""Return the marginals at the training rows, from which the predictions without each row follow.
+def row_marginals(features: KernelFeatures, found: Sequence[WeightEvidence]) -> tuple[Marginals, ...]:
+    r"""Return the marginals at rows in memory, one object per output, from which predictions without each row follow.
 
     A row's own term tells about :math:`\phi_i^\top w` alone, of variance :math:`v_i - r_i`, and not about what the
     features leave over, of variance :math:`r_i`, which is added afterwards.
     """
-    d, copies = found.derivatives, likelihood.copies
-    explained = found.var - found.residual
-    rest = np.maximum(1.0 - explained * d.curvature / copies, LEAST_REST)
-    var = explained / rest + found.residual
-    step = explained / rest * d.gradient  # from the mean to that without the row, times the number of copies
-    return Marginals(found.latent, found.var, -step / var, found.var / var, copies)
+    copies = features.likelihood.copies
+    parts = [[e.moments(block) for e in found] for block in features.blocks()]
+    marginals = []
+    for own in zip(*parts, strict=True):
+        mean, var, residual = (np.concatenate([getattr(p, name) for p in own]) for name in ("mean", "var", "residual"))
+        curvature = np.concatenate([p.derivatives.curvature for p in own])
+        gradient = np.concatenate([p.derivatives.gradient for p in own])
+        explained = var - residual
+        rest = np.maximum(1.0 - explained * curvature / copies, LEAST_REST)
+        without = explained / rest + residual
+        step = explained / rest * gradient  # from the mean to that without the row, times the number of copies
+        marginals.append(Marginals(mean, var, -step / without, var / without, copies))
+    return tuple(marginals)
 
 
 def sampled(data: TrainingData) -> TrainingData:
