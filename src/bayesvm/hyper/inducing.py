@@ -108,7 +108,7 @@ class KernelFeatures(Features):
         for rows in row_slices(len(self.X), self.n_features):
             likelihood = self.likelihood.part(np.arange(rows.start, rows.stop))
             phi = None if self.phi is None else self.phi[rows]
-            yield self.map.block(block(self.X, rows), self.targets[rows], likelihood, phi)
+            yield self.map.block(rows_of(self.X, rows), self.targets[rows], likelihood, phi)
 
     def total(self, share: Callable[[Any], Sums]) -> Sums:
         """Return the sums over all blocks."""
@@ -121,7 +121,7 @@ class KernelFeatures(Features):
         return dataclasses.replace(self, phi=np.concatenate([part.phi for part in self.blocks()]))
 
 
-def block(X: Inputs, rows: slice) -> Inputs:
+def rows_of(X: Inputs, rows: slice) -> Inputs:
     """Return consecutive rows."""
     whole = rows.start == 0 and rows.stop == len(X)
     return X if whole else X.take(np.arange(rows.start, rows.stop))
@@ -150,6 +150,8 @@ class InferredWeights:
     ----------
     map : FeatureMap
         From rows to features.
+    likelihood : Likelihood
+        At these hyperparameters.
     features : Features
         Of all rows.
     found : tuple of WeightEvidence
@@ -157,6 +159,7 @@ class InferredWeights:
     """
 
     map: FeatureMap
+    likelihood: Likelihood
     features: Features
     found: tuple[WeightEvidence, ...]
 
@@ -202,6 +205,15 @@ class InducingEvidence(ModelParameters, ABC):
     def inputs(self) -> Inputs:
         """The inducing inputs."""
 
+    @property
+    @abstractmethod
+    def numbers(self) -> Indices:
+        """Row numbers of the inducing inputs, increasing."""
+
+    @abstractmethod
+    def features_here(self, inferred: InferredWeights) -> KernelFeatures:
+        """Return the features of the rows that are in memory: of all of them, or of a sample."""
+
     @abstractmethod
     def features(self, made: FeatureMap, likelihood: Likelihood) -> Features:
         """Return the features of all rows."""
@@ -220,7 +232,7 @@ class InducingEvidence(ModelParameters, ABC):
             infer_weights(features, likelihood, n_rows=self.n_rows, output=k, warm_start=start)
             for k, start in enumerate(starts)
         )
-        return InferredWeights(made, features, tuple(found))
+        return InferredWeights(made, likelihood, features, tuple(found))
 
     def value_and_gradient(self, inferred: InferredWeights, theta: Vector) -> tuple[float, Vector]:
         """Return the log evidence plus the log hyperprior with its derivatives."""
@@ -287,6 +299,11 @@ class InducingObjective(InducingEvidence):
         """The inducing inputs."""
         return self.X.take(self.rows)
 
+    @property
+    def numbers(self) -> Indices:
+        """Row numbers of the inducing inputs."""
+        return self.rows
+
     def at_inputs(self, rows: Indices) -> Self:
         """Return the objective with other inducing inputs, given by their row numbers in any order."""
         return dataclasses.replace(self, rows=np.sort(rows))
@@ -294,6 +311,11 @@ class InducingObjective(InducingEvidence):
     def features(self, made: FeatureMap, likelihood: Likelihood) -> KernelFeatures:
         """Return the features of all rows, in memory if they are not too many."""
         return KernelFeatures(made, self.X, self.y.reshape(self.n_rows, -1), likelihood).kept()
+
+    def features_here(self, inferred: InferredWeights) -> KernelFeatures:
+        """Return the features of all rows, which were made for the inference."""
+        assert isinstance(inferred.features, KernelFeatures)
+        return inferred.features
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
         """Return value, gradient, posteriors and evidence at ``theta``; the evidence has no cotangent of its own.
@@ -378,6 +400,6 @@ __all__ = [
     "InferredWeights",
     "InputBlock",
     "KernelFeatures",
-    "block",
     "greedy_rows",
+    "rows_of",
 ]

@@ -18,7 +18,7 @@ from typing import Self
 
 import numpy as np
 
-from bayesvm.hyper.inducing import FeatureMap, block
+from bayesvm.hyper.inducing import FeatureMap, rows_of
 from bayesvm.hyper.neighbours import Neighbourhood
 from bayesvm.hyper.objective import ModelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
@@ -184,8 +184,9 @@ class LocalProcess:
         """Compute features and noise."""
         made = FeatureMap.of(kernel, X.take(rows)) if rows.size else None
         phi = np.empty((len(X), rows.size))
-        for part in row_slices(len(X), rows.size) if made is not None else ():
-            phi[part] = made.at(block(X, part))
+        if made is not None:
+            for part in row_slices(len(X), rows.size):
+                phi[part] = made.at(rows_of(X, part))
         least = likelihood.derivatives(y[:, 0], y[:, 0])
         return cls(kernel, likelihood, X, y, made, phi, 1.0 / least.curvature, least.loss)
 

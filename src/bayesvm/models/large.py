@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesvm.hyper import Maximum
-from bayesvm.hyper.inducing import InducingObjective, KernelFeatures
+from bayesvm.hyper.inducing import InducingEvidence, InducingObjective, KernelFeatures
 from bayesvm.hyper.large import ENOUGH, SAMPLE, LargeProblem, describe, maximize_large, maximize_on_blocks
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective, LocalProcess
 from bayesvm.hyper.neighbours import bisected, largest, nearest, similarity
@@ -55,7 +55,8 @@ class InducingModel(GaussianProcessModel):
         assert method is None
         objective: Any = self.objective
         inferred = objective.infer(self.theta, self.evidence.latent)
-        return dataclasses.replace(self, marginals=row_marginals(inferred.features, inferred.found))
+        marginals = row_marginals(objective.features_here(inferred), inferred.found)
+        return dataclasses.replace(self, marginals=marginals)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,19 +235,22 @@ class LargeProcess(GaussianProcess):
     Parameters
     ----------
     size : int or None
-        Number of inducing inputs; None: as many as are needed, and neighbours where these are not enough.
+        Number of inducing inputs; None: as many as are needed.
+    neighbours : bool
+        Whether rows may be conditioned on their neighbours, where inducing inputs are not enough.
     """
 
     search: ClassVar[Any] = staticmethod(maximize_large)
 
     size: int | None = None
+    neighbours: bool = True
 
     def objective(self, kernel: Kernel, data: TrainingData) -> Any:
         """Return the problem, after checks that likelihood and kernel can be used."""
         super().objective(kernel, sampled(data))
         likelihood, seed = weighted_likelihood(self.likelihood, data), self.options.random_state or 0
-        X, y = data.X, data.targets
-        return LargeProblem(kernel, likelihood, self.inference, X, y, self.size, self.hyperprior, seed)
+        sizes = (self.size, self.hyperprior, seed, self.neighbours)
+        return LargeProblem(kernel, likelihood, self.inference, data.X, data.targets, *sizes)
 
     def model(self, objective: Any, maximum: Maximum, data: TrainingData) -> GaussianProcessModel:
         """Return the model at the maximum, with inducing inputs and neighbours chosen there."""
@@ -255,12 +259,7 @@ class LargeProcess(GaussianProcess):
         kernel, likelihood = final.model(maximum.theta)
         maximum = dataclasses.replace(maximum, latent=None)  # that of other rows or blocks
         if isinstance(final, InducingObjective):
-            model = _inducing_model(final, maximum, data)
-            left = -model.evidence.terms["trace"] / (final.n_rows * model.n_outputs)
-            if self.size is None and left > 2.0 * ENOUGH:
-                message = "%d inducing inputs, as many as are tried, leave %.2g nats per row over: detail is lost"
-                logger.warning(message, final.rows.size, left)
-            return model
+            return self.inducing_model(InducingModel, final, maximum, data)
         evidence = final.evaluate(maximum.theta).evidence
         rows = final.rows if isinstance(final, LocalGaussianObjective) else np.empty(0, dtype=np.intp)
         attributes = _attributes(final.X.take(rows), data, (evidence.value, np.nan), np.nan)
@@ -268,30 +267,40 @@ class LargeProcess(GaussianProcess):
         local = LocalModel(kernel, likelihood, (), inputs, evidence, final, maximum, attributes=attributes)
         return local.with_marginals()
 
+    def inducing_model(
+        self, cls: type[InducingModel], objective: InducingEvidence, maximum: Maximum, data: TrainingData
+    ) -> InducingModel:
+        """Return the model with inducing inputs alone, with its marginals and the bounds of its evidence.
+
+        What too few inducing inputs lose is said in a warning of the log.
+        """
+        kernel, likelihood = objective.model(maximum.theta)
+        inferred = objective.infer(maximum.theta)
+        evidence, quadratic = inferred.evidence(), likelihood.traits.quadratic
+        upper = float(sum(e.upper_bound() for e in inferred.found)) if quadratic else np.nan
+        gap = upper - evidence.value if quadratic else -evidence.terms["trace"]
+        left = -evidence.terms["trace"] / (objective.n_rows * objective.n_outputs)
+        if self.size is None and left > 2.0 * ENOUGH:
+            message = "%d inducing inputs, as many as are tried, leave %.2g nats per row over: detail is lost"
+            logger.warning(message, objective.numbers.size, left)
+        kept: Any = objective
+        if isinstance(objective, InducingObjective):
+            kept = dataclasses.replace(objective, X=objective.X.forget())
+        return cls(
+            kernel,
+            likelihood,
+            inferred.posteriors(objective.numbers),
+            objective.inputs.forget(),
+            evidence,
+            kept,
+            maximum,
+            marginals=row_marginals(objective.features_here(inferred), inferred.found),
+            attributes=_attributes(objective.inputs, data, (evidence.value, upper), gap),
+        )
+
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return the model with its predictions calibrated."""
         return model.calibrated(self.calibrate, data.counts, tuned=self.options.optimize)
-
-
-def _inducing_model(objective: InducingObjective, maximum: Maximum, data: TrainingData) -> GaussianProcessModel:
-    """Return the model with inducing inputs alone, with its marginals and the bounds of its evidence."""
-    kernel, likelihood = objective.model(maximum.theta)
-    inferred = objective.infer(maximum.theta)
-    evidence, quadratic = inferred.evidence(), likelihood.traits.quadratic
-    upper = float(sum(e.upper_bound() for e in inferred.found)) if quadratic else np.nan
-    gap = upper - evidence.value if quadratic else -evidence.terms["trace"]
-    Z = objective.X.take(objective.rows)
-    return InducingModel(
-        kernel,
-        likelihood,
-        inferred.posteriors(objective.rows),
-        Z.forget(),
-        evidence,
-        dataclasses.replace(objective, X=objective.X.forget()),  # type: ignore[arg-type]
-        maximum,
-        marginals=row_marginals(inferred.features, inferred.found),
-        attributes=_attributes(Z, data, (evidence.value, upper), gap),
-    )
 
 
 def _attributes(Z: Inputs, data: TrainingData, bounds: tuple[float, float], gap: float) -> dict[str, Any]:
