@@ -18,7 +18,6 @@ from bayesvm.estimators._regressor import target_columns
 from bayesvm.models.scaling import Standardizer, TargetScale, scale_of, weighted_moments
 from bayesvm.typing import Matrix, Vector
 
-
 #: Rows of every class that a sample holds, if there are as many.
 REPRESENTED = 50
 
@@ -144,7 +143,8 @@ def merged_counts(counts: Sequence[dict[Any, LabelCount]]) -> dict[Any, LabelCou
 
 def inspected(rows: Rows, number: int, labels: bool) -> tuple[int, int]:
     """Return the numbers of rows and of columns of a part, after the checks of its values."""
-    return checked(rows, number, labels)[0].shape  # type: ignore[no-any-return]
+    n, d = checked(rows, number, labels)[0].shape
+    return int(n), int(d)
 
 
 def checked(rows: Rows, number: int, labels: bool) -> Rows:

@@ -68,7 +68,7 @@ class PreparedRows:
     @classmethod
     def joined(cls, parts: Sequence[PreparedRows]) -> PreparedRows:
         """Return the rows of all parts, one after the other."""
-        weights = None if parts[0].weights is None else np.concatenate([p.weights for p in parts])  # type: ignore[misc]
+        weights = None if parts[0].weights is None else np.concatenate([p.weights for p in parts])
         return cls(Inputs(np.concatenate([p.X.dense() for p in parts])), np.concatenate([p.Y for p in parts]), weights)
 
 
@@ -79,7 +79,7 @@ def make_blocks(engine: Engine, parts: Sequence[Any], sizes: Sequence[int], bloc
     blocks = []
     for number, first in enumerate(range(0, int(ends[-1]), block_size)):
         last = min(first + block_size, int(ends[-1]))
-        touched = np.flatnonzero((starts < last) & (ends > first))
+        touched = np.flatnonzero((starts < last) & (ends > first)).tolist()
         cuts = [(int(max(first - starts[i], 0)), int(min(last, ends[i]) - starts[i])) for i in touched]
         own = [parts[i] for i in touched]
         blocks.append(engine.submit(_assembled, own, cuts, name="block", home=number))

@@ -218,6 +218,10 @@ class InducingEvidence(ModelParameters, ABC):
     def features(self, made: FeatureMap, likelihood: Likelihood) -> Features:
         """Return the features of all rows."""
 
+    @abstractmethod
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
+        """Return value, gradient and evidence at ``theta``, and posteriors where these are needed."""
+
     def infer(self, theta: Vector, warm_start: Vector | None = None) -> InferredWeights:
         """Return the evidence of every output in terms of the weights, without the gradient.
 

@@ -25,6 +25,7 @@ import dataclasses
 import functools
 import logging
 from collections.abc import Callable, Sequence
+from typing import Self
 
 import numpy as np
 
@@ -127,7 +128,7 @@ class LargeProblem(ModelParameters):
         """Return the evaluation of the approximation that suits ``theta``."""
         return self.at(theta).evaluate(theta)
 
-    def smoothed(self) -> LargeProblem:
+    def smoothed(self) -> Self:
         """Return the problem with the smooth surrogate of its likelihood."""
         likelihood = self.likelihood.smoothed
         return dataclasses.replace(self, likelihood=likelihood, inference=self.inference.suited(likelihood))
