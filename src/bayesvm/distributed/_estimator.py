@@ -78,7 +78,10 @@ def process(estimator: Any, plain: type[Any], data: DistributedData) -> Distribu
     names = [name for name in inspect.signature(plain).parameters if hasattr(estimator, name)]
     arguments = {**{name: getattr(estimator, name) for name in names}, "inducing": asked or MOST}
     size = None if asked is None else min(asked, data.n_rows)
-    return DistributedProcess.of(plain(**arguments)._spec(data), size, data.context.logged)
+    twin = plain(**arguments)
+    if "models_" in vars(estimator):  # of the last fit, for a warm start
+        twin.models_, twin.n_features_in_ = estimator.models_, estimator.n_features_in_
+    return DistributedProcess.of(twin._spec(data), size, data.context.logged)
 
 
 def check(estimator: Any, plain: Any) -> None:

@@ -34,7 +34,7 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
     Parameters
     ----------
     kernel, ard, likelihood, calibrate, optimizer, n_starts, hyperprior, standardize, class_weight, class_prior,
-    random_state, evidence_tol, max_evaluations
+    random_state, evidence_tol, max_evaluations, warm_start
         As in :class:`bayesvm.BayesianSVC`.
     inducing : "auto" or int
         Number of inducing inputs at most; "auto": as many as are needed, up to 500. A warning is logged where these
@@ -90,6 +90,7 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
         ard: bool = False,
         likelihood: Any = "trigonometric",
         inducing: Any = "auto",
+        warm_start: bool = False,
         calibrate: str | None = "auto",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -111,6 +112,7 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
         self.ard = ard
         self.likelihood = likelihood
         self.inducing = inducing
+        self.warm_start = warm_start
         self.calibrate = calibrate
         self.optimizer = optimizer
         self.n_starts = n_starts

@@ -31,7 +31,7 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
     Parameters
     ----------
     kernel, ard, likelihood, calibrate, beta, share_hyperparameters, optimizer, n_starts, hyperprior, standardize,
-    random_state, evidence_tol, max_evaluations
+    random_state, evidence_tol, max_evaluations, warm_start
         As in :class:`bayesvm.BayesianSVR`; ``likelihood="auto"`` means Gaussian noise, as for many rows there, and
         ``beta="auto"`` goes by the size of the sample.
     inducing, n_jobs, verbose, block_size, sample_size, client, checkpoint
@@ -71,6 +71,7 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
         ard: bool = False,
         likelihood: Any = "auto",
         inducing: Any = "auto",
+        warm_start: bool = False,
         calibrate: str | None = None,
         beta: Any = "auto",
         share_hyperparameters: bool = False,
@@ -92,6 +93,7 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
         self.ard = ard
         self.likelihood = likelihood
         self.inducing = inducing
+        self.warm_start = warm_start
         self.calibrate = calibrate
         self.beta = beta
         self.share_hyperparameters = share_hyperparameters

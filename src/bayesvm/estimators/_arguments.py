@@ -92,6 +92,7 @@ COMMON: Mapping[str, Rule] = {
     "calibrate": one_of("auto", "loo", None),
     "reduce": real(0.0, "auto", None, what="number of standard deviations"),
     "inducing": whole(1, "auto", None),
+    "warm_start": one_of(True, False),
     "max_iter": whole(1),
     "tol": real(0.0, None),
     "cache_size": real(0.0),

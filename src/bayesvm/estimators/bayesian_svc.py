@@ -60,6 +60,10 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         inducing inputs and neighbouring rows, as the data need them, with ``kernel``, or without one a Gaussian or a
         Matern kernel with one length scale per feature. A number: by as many inducing inputs at most. Predictions are
         then those of ``inference`` (``posterior`` does not apply); see the guide on large data.
+    warm_start : bool
+        Whether a fit that uses inducing inputs or neighbours begins with kernel and hyperparameters of the last one,
+        and searches with all rows at once: for the same data with further rows. Inducing inputs are chosen anew among
+        all rows. With a ``kernel`` of another form, or other features, nothing is taken over.
     theta : {"optimum", "integrate"}
         Hyperparameters of the predictions: the best ones, or a fixed set of them about the optimum with importance
         weights (see ``integration_``), for several times the cost of a fit.
@@ -184,6 +188,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         calibrate: str | None = "auto",
         reduce: str | float | None = "auto",
         inducing: Any = "auto",
+        warm_start: bool = False,
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -206,6 +211,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         self.calibrate = calibrate
         self.reduce = reduce
         self.inducing = inducing
+        self.warm_start = warm_start
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts

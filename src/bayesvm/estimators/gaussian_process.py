@@ -54,6 +54,9 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         ``posterior="ep"`` or calibration, None otherwise.
     inducing : "auto", int or None
         Inference for many rows: exact, or by inducing inputs and neighbouring rows; see :class:`~bayesvm.BayesianSVC`.
+    warm_start : bool
+        Whether a fit by inducing inputs begins with the hyperparameters of the last one; see
+        :class:`~bayesvm.BayesianSVC`.
     theta, optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
     max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
@@ -90,6 +93,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         calibrate: str | None = None,
         reduce: str | float | None = "auto",
         inducing: Any = "auto",
+        warm_start: bool = False,
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -111,6 +115,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         self.calibrate = calibrate
         self.reduce = reduce
         self.inducing = inducing
+        self.warm_start = warm_start
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -156,6 +161,9 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all.
     inducing : "auto", int or None
         Inference for many rows: exact, or by inducing inputs and neighbouring rows; see :class:`~bayesvm.BayesianSVC`.
+    warm_start : bool
+        Whether a fit by inducing inputs begins with the hyperparameters of the last one; see
+        :class:`~bayesvm.BayesianSVC`.
     theta, optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, evidence_tol, max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVR`.
 
@@ -186,6 +194,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         reduce: str | float | None = "auto",
         share_hyperparameters: bool = False,
         inducing: Any = "auto",
+        warm_start: bool = False,
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -205,6 +214,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         self.reduce = reduce
         self.share_hyperparameters = share_hyperparameters
         self.inducing = inducing
+        self.warm_start = warm_start
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
