@@ -24,6 +24,7 @@ import numpy as np
 from bayesvm.distributed import DistributedSVC, DistributedSVR
 from bayesvm.distributed.engine import local_cluster
 from benchmarks._common import ringnorm, table
+from benchmarks.record import Row, write
 
 SIZES = (100_000, 300_000, 1_000_000)
 TASKS = ("regression", "classification")
@@ -122,9 +123,9 @@ def in_a_process(call: str) -> dict[str, Any]:
     return found
 
 
-def files(sizes: list[int], tasks: list[str]) -> list[dict[str, Any]]:
+def files(sizes: list[int], tasks: list[str]) -> list[Row]:
     """Return time and memory by the number of rows."""
-    found = []
+    found: list[Row] = []
     for task in tasks:
         rows = []
         for n in sizes:
@@ -135,7 +136,7 @@ def files(sizes: list[int], tasks: list[str]) -> list[dict[str, Any]]:
         if len(rows) > 1:
             logs = np.log([[row["rows"], row["processor_seconds"]] for row in rows])
             print(f"{task}: exponent of the processor time {np.polyfit(*logs.T, 1)[0]:.3f}")
-        found += rows
+        found += [{"name": f"files, {task}, {row['rows']} rows", **row} for row in rows]
     return found
 
 
@@ -145,16 +146,18 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=["files", "ringnorm", []], default=[])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", help="file to which the rows are added")
     options = parser.parse_args()
-    parts, found = options.parts or ["files", "ringnorm"], {}
+    parts = options.parts or ["files", "ringnorm"]
+    found: list[Row] = []
     if "files" in parts:
-        found["files"] = files(options.sizes, options.tasks)
+        found += files(options.sizes, options.tasks)
     if "ringnorm" in parts:
-        found["ringnorm"] = [in_a_process(f"fit_ringnorm({where!r})") for where in ("threads", "workers")]
-        print(table(list(found["ringnorm"][0]), [list(row.values()) for row in found["ringnorm"]]))
+        rows = [in_a_process(f"fit_ringnorm({where!r})") for where in ("threads", "workers")]
+        print(table(list(rows[0]), [list(row.values()) for row in rows]))
+        found += [{"name": f"ringnorm, {row['where']}", **row} for row in rows]
     if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+        write(options.json, found)
 
 
 if __name__ == "__main__":
