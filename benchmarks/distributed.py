@@ -1,63 +1,61 @@
-"""Fits over blocks of rows on a Dask cluster of this computer (loopback only).
+"""Machines for rows that are in files or on a Dask cluster of this computer (loopback only).
 
-``python -m benchmarks.distributed [scaling] [speedup] [peers] [california] [blocks] [--sizes N ...]``
+``python -m benchmarks.distributed [files] [ringnorm] [--sizes N ...] [--tasks NAME ...] [--json FILE]``
+
+*files*: a folder of Parquet files is fitted by two threads of one process with 500 inducing inputs, without Dask. Time,
+peak of the resident memory, and the time to predict as many rows as the largest size. *ringnorm*: 200000 rows, by two
+threads and by two workers of a cluster, and how far the two results are apart. Every fit has a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from bayesvm import GPRegressor
 from bayesvm.distributed import DistributedSVC, DistributedSVR
-from bayesvm.distributed.blocks import Block
 from bayesvm.distributed.engine import local_cluster
-from bayesvm.distributed.held_out import make_member
-from bayesvm.distributed.objective import BlockEvidence, evaluate_block
-from bayesvm.distributed.warm_starts import LocalLatents
-from bayesvm.inference import Laplace
-from bayesvm.inference.names import PREDICTIVE_EP
-from bayesvm.kernels import Constant, Gaussian
-from bayesvm.kernels.inputs import Inputs
-from bayesvm.likelihoods import Trigonometric
-from benchmarks._common import load, ringnorm, table
+from benchmarks._common import ringnorm, table
+from benchmarks.record import Row, write
 
-SIZES = (25000, 50000, 100000, 200000)
-CHUNK = 12500
-TEST_ROWS = 10000
-D = 20
+SIZES = (100_000, 300_000, 1_000_000)
+TASKS = ("regression", "classification")
+FILE_ROWS = 50_000
+FEATURES = 10
+INDUCING = 500
+RINGNORM = 200_000
+TEST_ROWS = 10_000
 
 
 def draw(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return ringnorm rows and labels."""
-    return ringnorm(n, np.random.default_rng(seed), D)
+    """Return rows of ten features and targets: a smooth function of five of them with noise of 0.2."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, FEATURES))
+    f = np.sin(X[:, 0] + X[:, 1]) + 0.5 * np.cos(2.0 * X[:, 2]) + 0.3 * X[:, 3] * X[:, 4]
+    return X, f + 0.2 * rng.normal(size=n)
 
 
-def bayes_odds(X: np.ndarray) -> np.ndarray:
-    """Return the log odds of the wide class: those of the optimal classifier."""
-    a = 2.0 / np.sqrt(D)
-    return -D * np.log(2.0) - np.sum(X**2, axis=1) / 8.0 + np.sum((X - a) ** 2, axis=1) / 2.0
+def targets(y: np.ndarray, task: str) -> np.ndarray:
+    """Return the targets of a task: as they are, or as labels."""
+    return y if task == "regression" else (y > 0.3).astype(int)
 
 
-def rows(n: int) -> tuple[Any, Any]:
-    """Return training rows as Dask arrays whose chunks are drawn where they are used."""
-    import dask.array as da
-    from dask import delayed
+def write_files(folder: Path, n: int, task: str) -> None:
+    """Write n rows to Parquet files."""
+    import pandas as pd
 
-    sizes = [min(CHUNK, n - start) for start in range(0, n, CHUNK)]
-    parts = [delayed(draw, nout=2)(size, seed) for seed, size in enumerate(sizes)]
-    X = da.concatenate([da.from_delayed(p[0], (size, D), float) for p, size in zip(parts, sizes)])
-    y = da.concatenate([da.from_delayed(p[1], (size,), float) for p, size in zip(parts, sizes)])
-    return X, y
+    for seed, start in enumerate(range(0, n, FILE_ROWS)):
+        X, y = draw(min(FILE_ROWS, n - start), seed)
+        frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(FEATURES)])
+        frame.assign(y=targets(y, task)).to_parquet(folder / f"{seed:05}.parquet")
 
 
 def peak() -> float:
@@ -65,157 +63,101 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def quality(log_proba: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Return error in per cent and mean negative log likelihood."""
-    column = (y > 0.0).astype(int)
-    error = 100.0 * float(np.mean(np.argmax(log_proba, axis=1) != column))
-    return error, -float(np.mean(log_proba[np.arange(y.size), column]))
+def processor() -> float:
+    """Return the processor seconds of this process and of the children that have ended."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-def one(n: int, n_workers: int, *, predict: bool = True) -> list[Any]:
-    """Fit n rows on a fresh cluster; return time, memory, evaluations, error and likelihood."""
-    Xt, yt = draw(TEST_ROWS, 10**6)
-    with local_cluster(n_workers) as client:
-        X, y = rows(n)
-        began = time.perf_counter()
-        model = DistributedSVC(block_size=1000, random_state=0, client=client).fit(X, y)
-        seconds = time.perf_counter() - began
-        last = model.history_[-1]
-        figures = [
-            n,
-            n_workers,
-            seconds,
-            max(client.run(peak).values()),
-            model.n_iter_,
-            last.evaluations,
-            last.seconds,
-        ]
-        if predict:
-            began = time.perf_counter()
-            error, nll = quality(model.predict_log_proba(Xt), yt)
-            figures += [error, nll, time.perf_counter() - began, float(model.temper_[0])]
-    print(figures, flush=True)
-    return figures
+def fit_files(folder: str, n: int, task: str, predicted: int) -> dict[str, Any]:
+    """Fit a folder of Parquet files by two threads, and predict new rows."""
+    machine = {"regression": DistributedSVR, "classification": DistributedSVC}[task]
+    began, spent = time.perf_counter(), processor()
+    model = machine("rbf + constant", ard=True, inducing=INDUCING, n_jobs=2, random_state=0).fit(Path(folder), "y")
+    found: dict[str, Any] = {"task": task, "rows": n, "seconds": time.perf_counter() - began}
+    found |= {"processor_seconds": processor() - spent, "peak_gib": peak(), "evaluations": model.n_iter_}
+    import pandas as pd
+
+    X, y = draw(predicted, 10**6)
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(FEATURES)])
+    began, spent = time.perf_counter(), processor()
+    answers = model.predict(frame) if task == "regression" else model.predict_proba(frame)
+    found |= {"predict_seconds": time.perf_counter() - began, "predict_processor_seconds": processor() - spent}
+    if task == "regression":
+        return {**found, "rmse": float(np.sqrt(np.mean((answers - y) ** 2)))}
+    own = np.clip(answers[np.arange(predicted), targets(y, task)], 1e-15, 1.0)
+    return {**found, "nll": -float(np.mean(np.log(own)))}
 
 
-HEAD = ["n", "workers", "fit [s]", "peak [GiB]", "evaluations", "on all blocks", "of them [s]"]
+def fit_ringnorm(where: str) -> dict[str, Any]:
+    """Fit ringnorm by two threads or by two workers."""
+    X, y = ringnorm(RINGNORM, np.random.default_rng(0))
+    Xt, yt = ringnorm(TEST_ROWS, np.random.default_rng(10**6))
+    machine = DistributedSVC(inducing=INDUCING, n_jobs=2, random_state=0)
+    began, spent = time.perf_counter(), processor()
+    if where == "threads":
+        machine.fit(X, y)
+    else:
+        import dask.array as da
 
-
-def scaling(sizes: tuple[int, ...]) -> None:
-    """Time, memory and quality by the number of rows, two workers."""
-    Xt, yt = draw(TEST_ROWS, 10**6)
-    odds = bayes_odds(Xt)
-    best = quality(np.column_stack([-np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)]), yt)
-    found = [one(n, 2) for n in sizes]
-    n, seconds = np.log([row[0] for row in found]), np.log([row[2] for row in found])
-    print(table([*HEAD, "error [%]", "NLL", "predict [s]", "temper"], found))
-    if len(found) > 1:
-        print(f"exponent of the fit time {np.polyfit(n, seconds, 1)[0]:.3f} (limit 1.1)")
-    print(f"optimal classifier: error {best[0]:.2f} %, NLL {best[1]:.4f} (limit of the error: {best[0] + 0.3:.2f} %)")
-
-
-def speedup(sizes: tuple[int, ...]) -> None:
-    """Fit time with one and with two workers."""
-    n = sizes[-1]
-    found = [one(n, k, predict=False) for k in (1, 2)]
-    print(table(HEAD, found))
-    print(f"speed-up from 1 to 2 workers at n = {n}: {found[0][2] / found[1][2]:.2f} (limit 1.7)")
-
-
-def peers(sizes: tuple[int, ...]) -> None:
-    """Gradient boosting and Nystroem features on the same data, in memory, one process."""
-    n = sizes[-1]
-    parts = [draw(min(CHUNK, n - start), seed) for seed, start in enumerate(range(0, n, CHUNK))]
-    X, y = np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-    Xt, yt = draw(TEST_ROWS, 10**6)
-    features = Nystroem(n_components=1000, gamma=1.0 / D, random_state=0)
-    models = {
-        "HistGradientBoosting": HistGradientBoostingClassifier(random_state=0),
-        "Nystroem(1000) + logistic": make_pipeline(StandardScaler(), features, LogisticRegression(max_iter=300)),
+        with local_cluster(2) as client:
+            machine.set_params(client=client).fit(da.from_array(X, chunks=(17_000, -1)), da.from_array(y, 17_000))
+    found = {"where": where, "seconds": time.perf_counter() - began, "processor_seconds": processor() - spent}
+    log_proba = machine.predict_log_proba(Xt)
+    column = (yt > 0.0).astype(int)
+    return {
+        **found,
+        "error": 100.0 * float(np.mean(np.argmax(log_proba, axis=1) != column)),
+        "nll": -float(np.mean(log_proba[np.arange(yt.size), column])),
+        "log_evidence": machine.log_evidence_,
+        "inducing": machine.n_basis_,
+        "mean_latent": float(np.mean(machine.predict_latent(Xt)[0])),
     }
-    found = []
-    for name, model in models.items():
-        began = time.perf_counter()
-        model.fit(X, y)
-        seconds = time.perf_counter() - began
-        proba = np.clip(model.predict_proba(Xt), 1e-15, 1.0)
-        found.append([name, seconds, *quality(np.log(proba), yt)])
-        print(found[-1], flush=True)
-    print(table(["model", "fit [s]", "error [%]", "NLL"], found))
 
 
-def california() -> None:
-    """California housing: RMSE and coverage beside a Gaussian process of 3000 rows and gradient boosting."""
-    data = load("california")
-    X, y = data["X"], np.asarray(data["y"], dtype=float)
-    order = np.random.default_rng(0).permutation(len(y))
-    test, train = order[:4000], order[4000:]
-    few = train[:3000]
-    found = []
-
-    def record(name: str, seconds: float, mean: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-        rmse = float(np.sqrt(np.mean((mean - y[test]) ** 2)))
-        inside = 100.0 * float(np.mean((y[test] >= low) & (y[test] <= high)))
-        found.append([name, seconds, rmse, inside, float(np.mean(high - low))])
-        print(found[-1], flush=True)
-
-    with local_cluster(2) as client:
-        for partition in ("random", "clustered"):
-            began = time.perf_counter()
-            model = DistributedSVR(ard=True, partition=partition, random_state=0, client=client).fit(X[train], y[train])
-            seconds = time.perf_counter() - began
-            record(f"distributed, {partition}", seconds, model.predict(X[test]), *model.predict_interval(X[test]))
-    began = time.perf_counter()
-    process = GPRegressor(ard=True, n_starts=1, evidence_tol=0.1).fit(X[few], y[few])
-    seconds = time.perf_counter() - began
-    record("Gaussian process, 3000 rows", seconds, process.predict(X[test]), *process.predict_interval(X[test]))
-    began = time.perf_counter()
-    boosted = HistGradientBoostingRegressor(random_state=0).fit(X[train], y[train])
-    ends = [
-        HistGradientBoostingRegressor(loss="quantile", quantile=q, random_state=0).fit(X[train], y[train])
-        for q in (0.025, 0.975)
-    ]
-    seconds = time.perf_counter() - began
-    record("HistGradientBoosting", seconds, boosted.predict(X[test]), *(end.predict(X[test]) for end in ends))
-    print(table(["model", "fit [s]", "RMSE", "95 % coverage", "mean width"], found))
+def in_a_process(call: str) -> dict[str, Any]:
+    """Return the result of one of the functions above, computed by a process of its own."""
+    code = f"import json; from benchmarks import distributed as d; print(json.dumps(d.{call}))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(found, flush=True)
+    return found
 
 
-def blocks() -> None:
-    """Processor time per block by its size: one evaluation, one member (Laplace, EP), predicting 1000 rows."""
-    found = []
-    kernel, theta = Gaussian() + Constant(), np.array([0.54, 1.53, 4.15])
-    evidence = BlockEvidence(kernel.bind(D), Trigonometric(), Laplace(), 0)
-    kernel = evidence.kernel.with_theta(theta)
-    Xt = draw(1000, 1)[0] / 1.6
-    for size in (250, 500, 1000, 2000):
-        X, y = draw(size, 0)
-        block = Block(0, X / 1.6, y[:, None], None)
-        steps: list[Any] = [
-            lambda b=block: evaluate_block(b, evidence, theta, "e", None, LocalLatents()),
-            lambda b=block: make_member(b, [(evidence, theta)], None, 20, 0),
-            lambda b=block: make_member(b, [(evidence, theta)], PREDICTIVE_EP, 20, 0),
-        ]
-        member = steps[2]()[0]
-        steps.append(lambda m=member: m.latent(0, kernel, Inputs(Xt)))
-        seconds = []
-        for step in steps:
-            began = time.process_time()
-            step()
-            seconds.append(time.process_time() - began)
-        found.append([size, *seconds, member.X.nbytes / 2**20])
-    print(table(["rows", "evaluation [s]", "member [s]", "EP member [s]", "predict 1000 [s]", "member [MiB]"], found))
+def files(sizes: list[int], tasks: list[str]) -> list[Row]:
+    """Return time and memory by the number of rows."""
+    found: list[Row] = []
+    for task in tasks:
+        rows = []
+        for n in sizes:
+            with tempfile.TemporaryDirectory() as folder:
+                write_files(Path(folder), n, task)
+                rows.append(in_a_process(f"fit_files({folder!r}, {n}, {task!r}, {max(sizes)})"))
+        print(table(list(rows[0]), [list(row.values()) for row in rows]))
+        if len(rows) > 1:
+            logs = np.log([[row["rows"], row["processor_seconds"]] for row in rows])
+            print(f"{task}: exponent of the processor time {np.polyfit(*logs.T, 1)[0]:.3f}")
+        found += [{"name": f"files, {task}, {row['rows']} rows", **row} for row in rows]
+    return found
 
 
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    known = {"scaling": scaling, "speedup": speedup, "peers": peers, "california": california, "blocks": blocks}
-    parser.add_argument("parts", nargs="*", choices=[*known, []], default=[])
+    parser.add_argument("parts", nargs="*", choices=["files", "ringnorm", []], default=[])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
+    parser.add_argument("--json", help="file to which the rows are added")
     options = parser.parse_args()
-    for name in options.parts or known:
-        part = known[name]
-        part(tuple(options.sizes)) if name in ("scaling", "speedup", "peers") else part()
+    parts = options.parts or ["files", "ringnorm"]
+    found: list[Row] = []
+    if "files" in parts:
+        found += files(options.sizes, options.tasks)
+    if "ringnorm" in parts:
+        rows = [in_a_process(f"fit_ringnorm({where!r})") for where in ("threads", "workers")]
+        print(table(list(rows[0]), [list(row.values()) for row in rows]))
+        found += [{"name": f"ringnorm, {row['where']}", **row} for row in rows]
+    if options.json is not None:
+        write(options.json, found)
 
 
 if __name__ == "__main__":

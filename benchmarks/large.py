@@ -1,9 +1,9 @@
 """Fits of many rows: inducing inputs and neighbours beside trees and other approximations, on one core.
 
-``python -m benchmarks.large [regression] [classification] [growth] [--sets NAME ...] [--sizes N ...]``
+``python -m benchmarks.large [regression] [classification] [growth] [--sets NAME ...] [--sizes N ...] [--json FILE]``
 
 Peers run if they are installed (``pip install --target FOLDER lightgbm catboost gpboost`` and ``PYTHONPATH=FOLDER``).
-Times are processor times.
+Times are processor times. Spam has five splits, the other sets one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from sklearn.svm import SVC, SVR
 
 from bayesvm import BayesianSVC, GPClassifier, GPRegressor
 from benchmarks._common import load, ringnorm, table
+from benchmarks.record import Row, write
 
 SIZES = (5000, 20000, 80000, 200000)
 REGRESSION = ("california", "compactiv", "power", "arm")
@@ -53,10 +54,10 @@ def robot_arm(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, np.hypot(x - 0.1, z - 0.1) + 0.02 * rng.normal(size=n)
 
 
-def split(X: np.ndarray, y: np.ndarray, share: float) -> Split:
-    """Return a random split into training and test rows."""
-    train, test = next(ShuffleSplit(1, test_size=share, random_state=0).split(X))
-    return X[train], y[train], X[test], y[test]
+def split(X: np.ndarray, y: np.ndarray, share: float, n: int = 1) -> list[Split]:
+    """Return random splits into training and test rows."""
+    pairs = ShuffleSplit(n, test_size=share, random_state=0).split(X)
+    return [(X[train], y[train], X[test], y[test]) for train, test in pairs]
 
 
 def california(labels: bool = False) -> Split:
@@ -75,20 +76,20 @@ def regression_set(name: str) -> Split:
     if name == "arm":
         return *robot_arm(8000, 0), *robot_arm(4000, 1)
     data = load({"compactiv": "compactiv", "power": "reg_power_plant"}[name])
-    return split(data["X"], np.asarray(data["y"], dtype=float), 0.1)
+    return split(data["X"], np.asarray(data["y"], dtype=float), 0.1)[0]
 
 
-def classification_set(name: str) -> Split:
-    """Return training and test rows, labels -1 and +1."""
+def classification_sets(name: str) -> list[Split]:
+    """Return training and test rows, labels -1 and +1, of every split."""
     if name == "california":
-        return california(labels=True)
+        return [california(labels=True)]
     if name == "ringnorm":
-        return *ringnorm(200000, np.random.default_rng(0)), *ringnorm(10000, np.random.default_rng(10**6))
+        return [(*ringnorm(200000, np.random.default_rng(0)), *ringnorm(10000, np.random.default_rng(10**6)))]
     if name == "draws":
         X, y = make_classification(20000, 10, n_informative=8, n_redundant=0, n_clusters_per_class=4, random_state=0)
         return split(X, 2.0 * y - 1.0, 0.25)
     data = load("spam")
-    return split(data["X"], np.asarray(data["y"], dtype=float), 0.2)
+    return split(data["X"], np.asarray(data["y"], dtype=float), 0.2, 5)
 
 
 def vecchia(X: np.ndarray, y: np.ndarray, Xt: np.ndarray) -> Predicted:
@@ -134,8 +135,9 @@ def searched_svr(X: np.ndarray, y: np.ndarray, Xt: np.ndarray) -> Predicted:
     return mean + spread * found.predict(Xt), None
 
 
-def regression(names: list[str]) -> None:
-    """Print error, likelihood, coverage of 95 % intervals and processor time for every set and machine."""
+def regression(names: list[str]) -> list[Row]:
+    """Return error, likelihood, coverage of 95 % intervals and processor time for every set and machine."""
+    found = []
     for name in names:
         X, y, Xt, yt = regression_set(name)
         machines = [*regressors(), *([("SVR, grid search", searched_svr)] if name == "arm" else [])]
@@ -151,9 +153,12 @@ def regression(names: list[str]) -> None:
                 nll = -float(np.mean(norm.logpdf(yt, mean, std)))
                 inside = 100.0 * float(np.mean(np.abs(yt - mean) <= norm.ppf(0.975) * std))
             rows.append([title, rmse, nll, inside, seconds])
+            numbers = {"rmse": rmse, "nll": nll, "coverage": inside, "seconds": seconds}
+            found.append({"name": f"{name}, {title}", **numbers})
             print(name, rows[-1], flush=True)
         print(f"{name}: {len(y)} rows, {X.shape[1]} features, {len(yt)} to test")
         print(table(["machine", "RMSE", "NLL", "95 % coverage", "fit and predict [s]"], rows))
+    return found
 
 
 def classifiers() -> Iterator[tuple[str, Any]]:
@@ -171,26 +176,37 @@ def classifiers() -> Iterator[tuple[str, Any]]:
         yield "CatBoost", CatBoostClassifier(thread_count=1, verbose=0, random_seed=0, allow_writing_files=False)
 
 
-def classification(names: list[str]) -> None:
-    """Print error, likelihood and processor time for every set and machine."""
+def judged(model: Any, part: Split) -> list[float]:
+    """Return error in per cent, mean negative log likelihood and processor time of a classifier on a split."""
+    X, y, Xt, yt = part
+    began = time.process_time()
+    proba = np.clip(model.fit(X, y).predict_proba(Xt), 1e-15, 1.0)
+    seconds = time.process_time() - began
+    column = (yt > 0.0).astype(int)
+    error = 100.0 * float(np.mean(np.argmax(proba, axis=1) != column))
+    return [error, -float(np.mean(np.log(proba[np.arange(yt.size), column]))), seconds]
+
+
+def classification(names: list[str]) -> list[Row]:
+    """Return error, likelihood and processor time, averaged over the splits, for every set and machine."""
+    found = []
     for name in names:
-        X, y, Xt, yt = classification_set(name)
+        parts = classification_sets(name)
+        X, y, _, yt = parts[0]
         platt = make_pipeline(StandardScaler(), SVC(probability=True, cache_size=1000, random_state=0))
         rows = []
         for title, model in [*classifiers(), *([("SVC, Platt", platt)] if len(y) < 10000 else [])]:
-            began = time.process_time()
-            proba = np.clip(model.fit(X, y).predict_proba(Xt), 1e-15, 1.0)
-            seconds = time.process_time() - began
-            column = (yt > 0.0).astype(int)
-            error = 100.0 * float(np.mean(np.argmax(proba, axis=1) != column))
-            rows.append([title, error, -float(np.mean(np.log(proba[np.arange(yt.size), column]))), seconds])
+            error, nll, seconds = np.mean([judged(model, part) for part in parts], axis=0)
+            rows.append([title, error, nll, seconds])
+            found.append({"name": f"{name}, {title}", "error": error, "nll": nll, "seconds": seconds})
             print(name, rows[-1], flush=True)
-        print(f"{name}: {len(y)} rows, {X.shape[1]} features, {len(yt)} to test")
+        print(f"{name}: {len(y)} rows, {X.shape[1]} features, {len(yt)} to test, {len(parts)} splits")
         print(table(["machine", "error [%]", "NLL", "fit and predict [s]"], rows))
+    return found
 
 
-def growth(sizes: list[int]) -> None:
-    """Print time and memory by the number of rows: a smooth and a rough function of two features among five.
+def growth(sizes: list[int]) -> list[Row]:
+    """Return time and memory by the number of rows: a smooth and a rough function of two features among five.
 
     The memory is the peak of the process up to then, so sizes have to increase.
     """
@@ -210,7 +226,9 @@ def growth(sizes: list[int]) -> None:
             kind = "neighbours" if np.isnan(machine.approximation_gap_) else "inducing inputs"
             rows.append([n, kind, len(machine.inducing_inputs_), fitted, predicted, peak])
             print(rows[-1], flush=True)
-    print(table(["rows", "by", "inputs", "fit [s]", "predict 10000 [s]", "peak [MiB]"], rows))
+    columns = ["rows", "by", "inputs", "fit [s]", "predict 10000 [s]", "peak [MiB]"]
+    print(table(columns, rows))
+    return [{"name": f"growth, {row[0]} rows, {row[1]}", **dict(zip(columns, row, strict=True))} for row in rows]
 
 
 def main() -> None:
@@ -219,14 +237,18 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=["regression", "classification", "growth", []], default=[])
     parser.add_argument("--sets", nargs="+", default=[])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
+    parser.add_argument("--json", help="file to which the rows are added")
     options = parser.parse_args()
     parts = options.parts or ["regression", "classification", "growth"]
+    found: list[Row] = []
     if "regression" in parts:
-        regression(options.sets or list(REGRESSION))
+        found += regression(options.sets or list(REGRESSION))
     if "classification" in parts:
-        classification(options.sets or list(CLASSIFICATION))
+        found += classification(options.sets or list(CLASSIFICATION))
     if "growth" in parts:
-        growth(options.sizes)
+        found += growth(options.sizes)
+    if options.json is not None:
+        write(options.json, found)
 
 
 if __name__ == "__main__":

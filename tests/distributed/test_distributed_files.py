@@ -1,40 +1,68 @@
-"""Saved committees: one file, a folder with a file per member, and files of earlier versions of the format."""
+"""Saved machines: one file, and what is said of the committees of earlier releases."""
 
-import json
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bayesvm
-from bayesvm.distributed import DistributedSVC, load
+from bayesvm.distributed import DistributedSVC, DistributedSVR, load, save
+from bayesvm.persistence.errors import ModelFileError
 
 CORPUS = Path(__file__).parent / "corpus" / "0.1-format-2"
-STORED = json.loads((CORPUS / "expected.json").read_text())
 
 
-@pytest.mark.parametrize("name", sorted(STORED["expected"]))
-def test_models_of_version_2_predict_as_before(name):
-    folder = (CORPUS / name).is_dir()
-    model = load(CORPUS / name) if folder else bayesvm.load(CORPUS / f"{name}.bvm")
-    X, Y, expected = np.array(STORED["X"]), np.array(STORED["y"]), dict(STORED["expected"][name])
-    assert model.log_evidence_ == expected.pop("log_evidence_")
-    if "log_density" in expected:
-        targets = Y if name == "svr-two-outputs" else Y[:, 0]
-        np.testing.assert_allclose(model.log_density(X, targets), expected.pop("log_density"), rtol=1e-9)
-    for method, values in expected.items():
-        found = np.asarray(getattr(model, method)(X))
-        assert found.dtype.kind in "Ui" or np.allclose(found, values, rtol=1e-9, atol=1e-12)
-        assert found.dtype.kind == "f" or found.tolist() == values
-    assert sum(m.n_outputs for m in model.models_) == len(model.kernels_) == len(model.likelihoods_)
-    assert all(m.n_outputs == len(m.calibrations) == len(m.rules) == 1 for m in model.models_)
-    assert model.n_iter_ == sum(record.evaluations for record in model.history_)
-    assert model.get_params()["optimizer"] == "bfgs"
-    assert model.get_params()["evidence_tol"] == 0.1
-    with pytest.raises(ValueError, match="no longer there"):
-        model.log_evidence()
+@pytest.mark.parametrize("name", ["svc", "svr"])
+def test_committees_of_release_0_1_are_refused_with_a_way_out(name):
+    with pytest.raises(ModelFileError, match=rf"{name}\.bvm: it holds a committee of blocks.*fit the same data anew"):
+        bayesvm.load(CORPUS / f"{name}.bvm")
 
 
-def test_an_estimator_of_version_2_that_was_not_fitted():
+@pytest.mark.parametrize("name", ["svc-three-classes", "svr-two-outputs"])
+def test_folders_of_release_0_1_are_refused_with_a_way_out(name):
+    with pytest.warns(FutureWarning), pytest.raises(ModelFileError, match=r"a committee of blocks.*bayesvm 0\.1"):
+        load(CORPUS / name)
+
+
+def test_an_estimator_of_release_0_1_that_was_not_fitted():
     model = bayesvm.load(CORPUS / "not-fitted.bvm")
-    assert model.get_params() == DistributedSVC(block_size=7).get_params()
+    assert model.get_params() == DistributedSVC(None, block_size=7).get_params()
+    assert not {"partition", "committee", "posterior"} & set(vars(model))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    y = np.sin(2.0 * X[:, 0]) + 0.2 * rng.normal(size=90)
+    machine = DistributedSVR("rbf + constant", inducing=15, block_size=40, sample_size=60, n_starts=1, random_state=0)
+    return machine.fit(X, y), X, y
+
+
+def test_one_file_holds_a_machine(fitted, tmp_path):
+    machine, X, y = fitted
+    bayesvm.save(machine, tmp_path / "model.bvm")
+    loaded = bayesvm.load(tmp_path / "model.bvm")
+    np.testing.assert_array_equal(loaded.predict(X), machine.predict(X))
+    np.testing.assert_array_equal(loaded.log_density(X, y), machine.log_density(X, y))
+    np.testing.assert_array_equal(loaded.leave_one_out().mean, machine.leave_one_out().mean)
+    assert loaded.leave_one_out().mean.shape == (machine.n_sampled_,)
+    with pytest.raises(ValueError, match="no longer there"):
+        loaded.log_evidence()
+    copy = pickle.loads(pickle.dumps(machine))
+    np.testing.assert_array_equal(copy.predict(X), machine.predict(X))
+
+
+def test_folders_are_written_and_read_with_a_warning(fitted, tmp_path):
+    machine, X, _ = fitted
+    with pytest.warns(FutureWarning, match=r"use bayesvm\.save"):
+        save(machine, tmp_path / "model")
+    with pytest.warns(FutureWarning, match=r"use bayesvm\.load"):
+        np.testing.assert_array_equal(load(tmp_path / "model").predict(X), machine.predict(X))
+    with pytest.warns(FutureWarning), pytest.raises(ModelFileError, match="holds a model already"):
+        save(machine, tmp_path / "model")
+    with pytest.warns(FutureWarning), pytest.raises(ModelFileError, match=r"expected model\.bvm"):
+        load(tmp_path)
+    with pytest.warns(FutureWarning, match="predictions need no cluster"):
+        assert machine.collect() is machine

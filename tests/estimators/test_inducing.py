@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from bayesvm import BayesianSVC, BayesianSVR, GPClassifier, GPRegressor
+from bayesvm import BayesianLSSVC, BayesianLSSVR, BayesianSVC, BayesianSVR, GPClassifier, GPRegressor
+from bayesvm.distributed import DistributedSVC, DistributedSVR
 from bayesvm.estimators import _large
 from bayesvm.hyper import large as search
 from bayesvm.inference import EP
@@ -276,3 +277,78 @@ def test_the_choice_and_the_cost_are_logged(caplog):
     assert "400 rows, 2 features: inducing inputs and neighbours instead of exact inference" in caplog.text
     assert "MiB" in caplog.text
     assert "blocks given their neighbours: log evidence" in caplog.text
+
+
+# -- warm starts -------------------------------------------------------------------------------------------------------
+MAKERS = {
+    "BayesianSVC": (BayesianSVC, "labels"),
+    "GPClassifier": (GPClassifier, "labels"),
+    "BayesianSVR": (BayesianSVR, "targets"),
+    "GPRegressor": (GPRegressor, "targets"),
+    "BayesianLSSVC": (BayesianLSSVC, "labels"),
+    "BayesianLSSVR": (BayesianLSSVR, "targets"),
+    "DistributedSVC": (DistributedSVC, "labels"),
+    "DistributedSVR": (DistributedSVR, "targets"),
+}
+
+
+def growing(kind, n=300):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, (n, 3))
+    f = np.sin(X[:, 0]) + 0.5 * np.cos(2.0 * X[:, 1])
+    return X, f + 0.2 * rng.normal(size=n) if kind == "targets" else np.where(f + 0.3 * rng.normal(size=n) > 0, 1, 0)
+
+
+@pytest.mark.parametrize("name", sorted(MAKERS))
+def test_a_warm_start_goes_on_with_more_rows(name):
+    cls, kind = MAKERS[name]
+    X, y = growing(kind)
+    options = {"kernel": "rbf", "ard": True, "inducing": 40, "random_state": 0, "n_starts": 3}
+    cold = cls(**options).fit(X, y)
+    machine = cls(**options, warm_start=True).fit(X[:150], y[:150]).fit(X, y)
+    assert machine.n_iter_ < cold.n_iter_
+    assert machine.log_evidence_ > cold.log_evidence_ - 3.0
+
+
+def test_a_warm_start_keeps_the_kernel_that_was_chosen(caplog):
+    X, y = growing("targets")
+    machine = GPRegressor(inducing=40, random_state=0, warm_start=True).fit(X[:150], y[:150])
+    with caplog.at_level(logging.INFO, logger="bayesvm"):
+        names = machine.theta_names_
+        assert machine.fit(X, y).theta_names_ == names
+    assert "the search begins with the hyperparameters of the last fit" in caplog.text
+    assert "log evidence per row" not in caplog.text  # no kernels were compared
+
+
+def test_a_warm_start_on_the_same_rows_stays_where_it_is():
+    X, y = growing("targets")
+    machine = GPRegressor("rbf + constant", ard=True, inducing=60, random_state=0, warm_start=True).fit(X, y)
+    mean, inputs = machine.predict(X), machine.inducing_inputs_
+    machine.fit(X, y)
+    np.testing.assert_allclose(machine.predict(X), mean, atol=1e-3)
+    assert np.mean(np.isin(machine.inducing_inputs_[:, 0], inputs[:, 0])) > 0.9
+
+
+def test_a_warm_start_follows_several_outputs():
+    X, y = growing("targets")
+    Y = np.column_stack([y, np.cos(X[:, 2]) + 0.1 * np.random.default_rng(1).normal(size=len(X))])
+    machine = GPRegressor("rbf + constant", inducing=60, random_state=0, warm_start=True, n_starts=2).fit(X, Y)
+    thetas = [model.theta for model in machine.models_]
+    machine.fit(X, Y)
+    for before, model in zip(thetas, machine.models_, strict=True):
+        np.testing.assert_allclose(model.theta, before, atol=0.2)
+
+
+def test_a_warm_start_takes_over_only_what_fits():
+    X, y = growing("targets")
+    machine = GPRegressor("rbf + constant", inducing=30, random_state=0, warm_start=True, n_starts=2).fit(X, y)
+    first = machine.n_iter_
+    assert machine.set_params(kernel="matern32 + constant").fit(X, y).n_iter_ > 0.5 * first
+    assert "matern" in machine.theta_names_[0]
+    machine.set_params(kernel="rbf + constant").fit(X, y)
+    machine.fit(X[:, :2], y)
+    assert machine.n_features_in_ == 2
+    machine.set_params(likelihood="huber").fit(X[:, :2], y)
+    assert machine.theta_names_[-1].startswith("likelihood")
+    with pytest.raises(ValueError, match="warm_start: expected True or False"):
+        machine.set_params(warm_start="yes").fit(X, y)

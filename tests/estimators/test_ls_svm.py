@@ -11,11 +11,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_moons
 from sklearn.utils.estimator_checks import check_estimator
 
+from bayesvm.estimators import ls_svm
 from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
 from bayesvm.estimators.ls_svm import BayesianLSSVC, BayesianLSSVR
 from bayesvm.exceptions import ConvergenceWarning, NotPositiveDefiniteError
 from bayesvm.hyper import LogNormal
-from bayesvm.kernels import MLP, Gaussian, Linear, Matern52, Polynomial
+from bayesvm.kernels import MLP, Gaussian, Linear, Matern32, Matern52, Polynomial
 from bayesvm.testing.differences import five_point, relative_error
 
 X, Y = make_moons(120, noise=0.25, random_state=0)
@@ -391,3 +392,78 @@ def test_constant_targets_are_predicted_without_doubt(value, ard):
     mean, std = machine.predict(X[:5], return_std=True)
     np.testing.assert_allclose(mean, value, rtol=1e-9, atol=1e-9)
     assert np.all(std <= 1e-6 * max(1.0, abs(value)))
+
+
+# -- inducing inputs ---------------------------------------------------------------------------------------------------
+def waves(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3.0, 3.0, (n, 2))
+    f = np.sin(2.0 * X[:, 0]) + 0.3 * X[:, 1]
+    return X, 50.0 + 10.0 * (f + 0.2 * rng.normal(size=n)), np.where(f + 0.3 * rng.normal(size=n) > 0.0, 1, 0)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_all_rows_as_inducing_inputs_are_the_complete_machine(fit_intercept):
+    X, y, labels = waves(120)
+    options = {"kernel": Matern32().fix("variance"), "fit_intercept": fit_intercept, "optimizer": None}
+    for cls, target in ((BayesianLSSVR, y), (BayesianLSSVC, labels)):
+        whole, ours = cls(**options).fit(X, target), cls(**options, inducing=120).fit(X, target)
+        assert ours.gamma_[0] == pytest.approx(whole.gamma_[0], rel=1e-6)
+        assert ours.log_evidence_ == pytest.approx(whole.log_evidence_, rel=1e-6)
+        method = "predict" if cls is BayesianLSSVR else "predict_proba"
+        np.testing.assert_allclose(getattr(ours, method)(X), getattr(whole, method)(X), rtol=1e-6, atol=1e-7)
+
+
+def test_the_kernel_is_learnt_with_inducing_inputs():
+    X, y, _ = waves()
+    new = waves(300, 1)[0]
+    truth = 50.0 + 10.0 * (np.sin(2.0 * new[:, 0]) + 0.3 * new[:, 1])
+    whole = BayesianLSSVR(ard=True, random_state=0).fit(X, y)
+    ours = BayesianLSSVR(ard=True, inducing=60, random_state=0).fit(X, y)
+    assert ours.support_.size <= 60
+    np.testing.assert_allclose(ours.models_[0].theta, whole.models_[0].theta, atol=0.2)
+    errors = [np.sqrt(np.mean((m.predict(new) - truth) ** 2)) for m in (whole, ours)]
+    assert errors[1] < 1.1 * errors[0]
+    assert ours.noise_std_ == pytest.approx(whole.noise_std_, rel=0.05)
+
+
+def test_weights_of_rows_count_with_inducing_inputs():
+    X, y, _ = waves(80)
+    counts = 1 + np.arange(80) % 3
+    options = {"inducing": 200, "optimizer": None}
+    weighted = BayesianLSSVR(Gaussian(1.0, 0.7), **options).fit(X, y, counts.astype(float))
+    repeated = BayesianLSSVR(Gaussian(1.0, 0.7), **options, standardize=False)
+    inner = (X - np.average(X, axis=0, weights=counts)) / np.sqrt(
+        np.average((X - np.average(X, axis=0, weights=counts)) ** 2, axis=0, weights=counts)
+    )
+    rows = np.repeat(np.arange(80), counts)
+    np.testing.assert_allclose(repeated.fit(inner[rows], y[rows]).predict(inner), weighted.predict(X), rtol=1e-6)
+
+
+def test_many_rows_have_as_many_inducing_inputs_as_are_needed(monkeypatch):
+    X, y, labels = waves(250)
+    monkeypatch.setattr(ls_svm, "EXACT_ROWS", 200)
+    smooth = BayesianLSSVR("rbf", ard=True, random_state=0).fit(X, y)
+    assert smooth.approximations_[0].method == "landmarks"
+    assert smooth.support_.size < 100
+    three = BayesianLSSVC(random_state=0, n_starts=2).fit(X, np.digitize(y, [45.0, 55.0]))
+    assert three.approximations_[0].method == "landmarks"
+    assert three.score(X, np.digitize(y, [45.0, 55.0])) > 0.75
+    assert BayesianLSSVR(n_components=20).fit(X, y).approximations_[0].method == "leading eigenpairs"
+    assert BayesianLSSVC(inducing=None, n_starts=1).fit(X, labels).approximations_[0].method == "complete"
+
+
+def test_kernels_are_compared_with_inducing_inputs():
+    X, y, _ = waves(150)
+    machine = BayesianLSSVR("auto", inducing=40, random_state=0, n_starts=2).fit(X, y)
+    ranks = machine.compare()
+    assert len(ranks) == 4
+    assert "Gaussian" in ranks[0].kernel
+    robust = BayesianLSSVR(inducing=40, robust=True, random_state=0, n_starts=1).fit(X, y)
+    assert np.corrcoef(robust.predict(X), y)[0, 1] > 0.9
+
+
+def test_inducing_inputs_exclude_other_approximations():
+    X, y, _ = waves(30)
+    with pytest.raises(ValueError, match="inducing: expected 'auto' or None together with n_components"):
+        BayesianLSSVR(inducing=10, landmarks=5).fit(X, y)

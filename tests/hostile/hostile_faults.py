@@ -126,7 +126,7 @@ def disk_full(seed: int) -> tuple[str, str]:
         child = os.fork()
         if child == 0:
             os.close(reading)
-            os.write(writing, _save_in(room, target, as_folder=seed % 3 == 0).encode()[:1000])
+            os.write(writing, _save_in(room, target, rows_elsewhere=seed % 3 == 0).encode()[:1000])
             os._exit(0)
         os.close(writing)
         with os.fdopen(reading) as answer:
@@ -139,22 +139,20 @@ def disk_full(seed: int) -> tuple[str, str]:
         return ("refused", "") if said == "refused" else ("internal error", said)
 
 
-def _save_in(room, target, *, as_folder):
+def _save_in(room, target, *, rows_elsewhere):
     """Return "refused" if a save with so few bytes of room fails as it should, else what happened."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write beyond the limit then fails as on a full disk
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
     try:
-        if as_folder:
+        machine = _model(1)
+        if rows_elsewhere:
             rng = np.random.default_rng(0)
             X = rng.normal(size=(24, 2))
-            machine = distributed.DistributedSVR(block_size=12, n_starts=1, max_evaluations=2, random_state=0)
+            machine = distributed.DistributedSVR("rbf", inducing=8, block_size=12, n_starts=1, max_evaluations=2)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 machine.fit(X, X[:, 0])
-            target = target.parent / "folder"
-            distributed.save(machine, target)
-        else:
-            bayesvm.save(_model(1), target)
+        bayesvm.save(machine, target)
     except OSError as error:
         named = error.filename is not None and str(target) in str(error.filename)
         return "refused" if named and error.errno in (errno.EFBIG, errno.ENOSPC) else f"{error!r} of {error.filename}"

@@ -42,7 +42,7 @@ def data_case(number: int) -> tuple[str, str]:
 
 
 def files_case(number: int) -> tuple[str, str]:
-    """A model file, a folder of a committee, or a checkpoint that was damaged or forged."""
+    """A model file or a checkpoint that was damaged or forged."""
     import hostile_files as files
 
     return files.judge(number)

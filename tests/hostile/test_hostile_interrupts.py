@@ -153,11 +153,11 @@ def test_the_searches_of_other_threads_end_with_their_next_evaluation():
 
 
 @pytest.mark.parametrize("evaluation", [2, 9])
-def test_an_interrupt_on_a_part_of_the_blocks_ends_a_distributed_fit(evaluation, monkeypatch):
+def test_an_interrupt_in_a_sample_ends_a_distributed_fit(evaluation, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 2))
     y = X[:, 0] + 0.1 * rng.normal(size=120)
-    machine = distributed.DistributedSVR(block_size=10, n_starts=1)  # 12 blocks: the search begins on 8 of them
+    machine = distributed.DistributedSVR("rbf", inducing=20, block_size=40, sample_size=60, n_starts=1)
     calls = interrupting(monkeypatch, evaluation)
     with pytest.raises(KeyboardInterrupt):
         machine.fit(X, y)

@@ -127,7 +127,7 @@ def test_bounds_of_the_evidence_close_as_inputs_are_added(weights):
     order, before = greedy_rows(kernel, X, 150).rows, -np.inf
     for m in (5, 20, 60, 120):
         objective = InducingObjective(kernel, noise, X, y, np.sort(order[:m]))
-        found, upper = objective.evaluate(exact.theta), objective.infer(exact.theta)[0].upper_bound()
+        found, upper = objective.evaluate(exact.theta), objective.infer(exact.theta).found[0].upper_bound()
         assert before - 1e-9 <= found.value <= exact.value + 1e-8 <= upper + 2e-8
         before = found.value
     assert upper - found.value < 0.05

@@ -1,4 +1,4 @@
-"""The same estimators over blocks of rows, on threads or on a Dask cluster (extra ``distributed``).
+"""The same machines for rows that are in files or on a Dask cluster (extra ``distributed``).
 
 Nothing of Dask is imported until a Dask collection, a client or a local cluster is used.
 """

@@ -1,51 +1,52 @@
-"""What the two distributed estimators share: from a source of rows to blocks, and estimators that live on a cluster."""
+"""What the two distributed estimators share: from a source of rows to a sample, and estimators without their rows."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from bayesvm.deprecation import deprecated
 from bayesvm.distributed import checkpoint
-from bayesvm.distributed.blocks import GROUP, Plan, make_blocks
-from bayesvm.distributed.column_stats import Summary, merged, survey
-from bayesvm.distributed.committee import COMMITTEES
+from bayesvm.distributed.column_stats import Summary, inspected, merged, survey
 from bayesvm.distributed.dask_predict import bare
 from bayesvm.distributed.engine import Engine
-from bayesvm.distributed.held_out import held_out_shares
-from bayesvm.distributed.members import Members
-from bayesvm.distributed.model import CommitteeModel, with_members
 from bayesvm.distributed.objective import FitContext
-from bayesvm.distributed.process import BlockedData
+from bayesvm.distributed.process import DistributedData, DistributedModel, DistributedProcess
 from bayesvm.distributed.progress import Progress
 from bayesvm.distributed.row_maps import RowMap
+from bayesvm.distributed.rows import TrainingRows, Units, make_blocks
 from bayesvm.distributed.source import Source, is_dask, is_directory, open_source
-from bayesvm.estimators._arguments import Rule, check_arguments, generator, one_of, whole
+from bayesvm.estimators._arguments import Rule, check_arguments, generator, whole
 from bayesvm.estimators._numbers import read_training_data, read_weights
-from bayesvm.kernels.inputs import Inputs
+from bayesvm.hyper.large import MOST
+from bayesvm.models import fit_model
+from bayesvm.models.base import typical_distance
+from bayesvm.models.fit import fit_outputs
 from bayesvm.models.scaling import Standardizer
+from bayesvm.typing import Indices
 
 T = TypeVar("T")
 
 #: Starts that need no random numbers.
 DETERMINISTIC_STARTS = 6
-#: Arguments that the plain estimators do not have.
+#: Arguments that the plain estimators do not have, or that mean something else here.
 RULES: Mapping[str, Rule] = {
     "block_size": whole(2),
-    "partition": one_of("random", "clustered"),
-    "committee": one_of(*COMMITTEES),
+    "sample_size": whole(2),
+    "inducing": whole(1, "auto"),
 }
 
 
 class ClusterEstimator(BaseEstimator):
-    """An estimator whose fitted models may live on a cluster: copies and files hold the models, but no client."""
+    """An estimator whose training rows may live on a cluster: copies and files hold neither rows nor a client."""
 
     client: Any
-    models_: tuple[CommitteeModel, ...]
+    models_: tuple[DistributedModel, ...]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -57,32 +58,30 @@ class ClusterEstimator(BaseEstimator):
         params = {k: v if k == "client" else clone(v, safe=False) for k, v in self.get_params(deep=False).items()}
         return type(self)(**params)
 
+    @deprecated(since="0.2.0", removed_in="0.3.0", instead="nothing: predictions need no cluster")
     def collect(self) -> Self:
-        """Bring the members from the cluster to this process; afterwards predictions need no cluster."""
+        """Do nothing: what predicts is here since the fit."""
         check_is_fitted(self)
-        members = self.models_[0].members
-        assert isinstance(members, Members)
-        self.models_ = with_members(self.models_, members.local())
         return self
 
     def __stored__(self) -> dict[str, Any]:
-        """Return the state that a file keeps: with the members, without client and blocks."""
-        if "models_" not in vars(self):
-            return {**vars(self), "client": None}
-        members, light = self.models_[0].members, bare(self)
-        if isinstance(members, Members):
-            light.models_ = with_members(light.models_, members.local())
-        return dict(vars(light))
+        """Return the state that a file keeps: without client and training rows."""
+        return {**vars(self), "client": None} if "models_" not in vars(self) else dict(vars(bare(self)))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__stored__()
 
 
-def plain_estimator(estimator: Any, cls: type[T]) -> T:
-    """Return the plain estimator with the same arguments, exact in every block; others keep their defaults."""
-    names = [name for name in inspect.signature(cls).parameters if hasattr(estimator, name)]
-    arguments: dict[str, Any] = {**{name: getattr(estimator, name) for name in names}, "inducing": None}
-    return cls(**arguments)
+def process(estimator: Any, plain: type[Any], data: DistributedData) -> DistributedProcess:
+    """Return the specification of the plain estimator with the same arguments, for rows that are elsewhere."""
+    asked = None if estimator.inducing == "auto" else int(estimator.inducing)
+    names = [name for name in inspect.signature(plain).parameters if hasattr(estimator, name)]
+    arguments = {**{name: getattr(estimator, name) for name in names}, "inducing": asked or MOST}
+    size = None if asked is None else min(asked, data.n_rows)
+    twin = plain(**arguments)
+    if "models_" in vars(estimator):  # of the last fit, for a warm start
+        twin.models_, twin.n_features_in_ = estimator.models_, estimator.n_features_in_
+    return DistributedProcess.of(twin._spec(data), size, data.context.logged)
 
 
 def check(estimator: Any, plain: Any) -> None:
@@ -95,8 +94,31 @@ def check(estimator: Any, plain: Any) -> None:
         )
 
 
-def read_rows(fitted: Any, engine: Engine, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Source:
-    """Return the parts of the training data, and set what scikit-learn remembers of its columns."""
+def read_blocks(
+    fitted: Any, engine: Engine, X: Any, y: Any, sample_weight: Any, *, labels: bool, **checks: Any
+) -> list[Any]:
+    """Return handles of the blocks of the training rows, and set what scikit-learn remembers of their columns.
+
+    Raises
+    ------
+    ValueError
+        If a part holds other values than it should, or has other columns than the rest.
+    """
+    source = _read(fitted, engine, X, y, sample_weight, **checks)
+    parts = enumerate(source.parts)
+    shapes = engine.gather([engine.submit(inspected, part, i, labels, name="check") for i, part in parts])
+    widths = [d for _, d in shapes]
+    if min(widths) != max(widths):
+        odd = next(d for d in widths if d != widths[0])
+        raise ValueError(f"X: expected {widths[0]} columns in every part, found {odd} in one")
+    sizes = [n for n, _ in shapes]
+    if sum(sizes) < 2:
+        raise ValueError(f"expected at least two rows of positive weight, found {sum(sizes)} samples")
+    return make_blocks(engine, source.parts, sizes, int(fitted.block_size))
+
+
+def _read(fitted: Any, engine: Engine, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Source:
+    """Return the parts of the training data."""
     if is_dask(X) or is_directory(X):
         source = open_source(engine, X, y, sample_weight)
         vars(fitted).pop("feature_names_in_", None)
@@ -104,61 +126,87 @@ def read_rows(fitted: Any, engine: Engine, X: Any, y: Any, sample_weight: Any, *
             fitted.feature_names_in_ = np.asarray(source.columns, dtype=object)
         return source
     X, y = read_training_data(fitted, X, y, raw=not fitted.standardize, **checks)
-    weights = read_weights(sample_weight, X)
-    step = GROUP * int(fitted.block_size)
-    slices = [slice(start, start + step) for start in range(0, len(X), step)]
-    rows = [(X[own], y[own], None if weights is None else weights[own]) for own in slices]
-    return Source(tuple(engine.put(part, name="rows") for part in rows), None)
+    return Source((engine.put((X, y, read_weights(sample_weight, X)), name="rows"),), None)
 
 
-def summarize(engine: Engine, source: Source, weights: Callable[..., Any], *, labels: bool) -> Summary:
+def summarize(engine: Engine, blocks: Sequence[Any], weights: Callable[..., Any], *, labels: bool) -> Summary:
     """Pass over the data once; ``weights`` is the map of targets and weights to weights."""
-    parts = [engine.submit(survey, part, i, weights, labels, name="survey") for i, part in enumerate(source.parts)]
-    summary = merged(engine.gather(parts))
+    summary = merged(engine.gather([engine.submit(survey, own, weights, labels, name="survey") for own in blocks]))
     if summary.n < 2:
         raise ValueError(f"expected at least two rows of positive weight, found {summary.n} samples")
     return summary
 
 
-def deal_blocks(
-    fitted: Any, engine: Engine, progress: Progress, source: Source, summary: Summary, rows: RowMap, resume: Any
-) -> BlockedData:
-    """Deal the rows to blocks, open or resume the log of evaluations, and set what is known of the data."""
+def sample_rows(
+    fitted: Any,
+    engine: Engine,
+    progress: Progress,
+    blocks: Sequence[Any],
+    summary: Summary,
+    row_map: RowMap,
+    resume: Any,
+    represented: Indices,
+) -> DistributedData:
+    """Draw the sample, open or resume the log of evaluations, and set what is known of the data.
+
+    ``represented`` are numbers of rows that the sample holds in any case.
+    """
     d = summary.inputs.mean.size
     standardizer = summary.standardizer() if fitted.standardize else Standardizer.identity(d)
     options = fitted.get_params(deep=False)
     header = {
         "estimator": type(fitted).__name__,
-        "parts": list(summary.sizes),
+        "rows": summary.n,
         "means": summary.inputs.mean.tolist(),
         "options": {k: repr(v) for k, v in sorted(options.items()) if k not in ("client", "checkpoint", "verbose")},
         "seed": int(generator(fitted.random_state).integers(2**31)),
     }
     log, seed = checkpoint.open_log(fitted.checkpoint, resume, header)
-    plan = Plan(int(fitted.block_size), fitted.partition == "clustered", seed, standardizer, rows)
-    blocks = make_blocks(engine, source.parts, summary.sizes, plan, d)
-    variance = float(np.sum(summary.inputs.var / standardizer.scale**2))
+    used = [(block, n) for block, n in zip(blocks, summary.sizes, strict=True) if n]
+    rows = TrainingRows(tuple(b for b, _ in used), tuple(n for _, n in used), Units(standardizer, row_map))
+    numbers = np.arange(rows.n)
+    if rows.n > fitted.sample_size:
+        drawn = np.random.default_rng(seed).choice(rows.n, int(fitted.sample_size), replace=False)
+        numbers = np.union1d(drawn, represented)
+    sample = rows.some(engine, numbers)
     fitted._standardizer, fitted.n_features_in_ = standardizer, d
-    fitted.n_blocks_, fitted.n_rows_ = len(blocks), summary.n
-    fitted.held_out_rows_ = sum(held_out_shares(blocks.sizes))
-    return BlockedData(
-        Inputs(np.empty((0, d))),
-        np.empty((0, rows.units.scale.size)),
-        distance=float(np.sqrt(2.0 * variance)) if variance > 0.0 else 1.0,
-        names=list(getattr(fitted, "feature_names_in_", [])) or None,
-        spread=rows.spread,
-        scale=rows.units.scale,
+    fitted.n_blocks_, fitted.n_rows_, fitted.n_sampled_ = len(rows.blocks), rows.n, int(numbers.size)
+    return DistributedData(
+        sample.X,
+        sample.Y,
+        sample.weights,
+        typical_distance(sample.X, sample.weights),
+        list(getattr(fitted, "feature_names_in_", [])) or None,
+        spread=row_map.spread,
+        scale=row_map.units.scale,
         standardizer=standardizer,
-        blocks=blocks,
-        total=summary.inputs.total,
-        context=FitContext(engine, engine.latents(), log, progress, seed),
+        rows=rows,
+        numbers=numbers,
+        context=FitContext(engine, progress, log),
     )
 
 
+def fit_models(make_spec: Callable[[Any], DistributedProcess], data: DistributedData) -> tuple[DistributedModel, ...]:
+    """Fit one model per set of hyperparameters."""
+    spec = make_spec(data)
+    one = spec.shared or data.n_outputs == 1
+    models: Any = (fit_model(spec, data),) if one else fit_outputs(make_spec, data, n_jobs=1)
+    return tuple(models)
+
+
 def leave_cluster(fitted: Any) -> None:
-    """Bring the members here and forget the blocks, if the cluster ends with the fit that started it."""
+    """Forget the training rows, if the cluster that holds them ends with the fit that started it."""
     if isinstance(fitted.client, int):
         fitted.models_ = fitted.__stored__()["models_"]
 
 
-__all__ = ["ClusterEstimator", "check", "deal_blocks", "leave_cluster", "plain_estimator", "read_rows", "summarize"]
+__all__ = [
+    "ClusterEstimator",
+    "check",
+    "fit_models",
+    "leave_cluster",
+    "process",
+    "read_blocks",
+    "sample_rows",
+    "summarize",
+]

@@ -1,32 +1,38 @@
 """A log of evaluations from which a fit can be resumed.
 
-The first line describes the fit: the shape of the data, how rows were dealt to blocks (sizes and the seed), names of
-the options. Every further line is one evaluation: what was evaluated, theta, value, gradient. The search is
-deterministic, so resuming is repeating it with the recorded evaluations in place of computed ones; it arrives where it
-was stopped within milliseconds, and goes on. Numbers are written such that they are read back to the last bit, and a
-line is on the disk before the next evaluation begins; a last line that was cut short is ignored. Every line has a check
-that depends on all lines before it, so that any other damage is found.
+The first line describes the fit: the data, the seed of its sample, the options. Every further line is one evaluation:
+the number of the search it belongs to, theta, value, gradient. The search is deterministic, so resuming is repeating it
+with the recorded evaluations in place of computed ones; it arrives where it was stopped within moments, and goes on.
+Numbers are written such that they are read back to the last bit, and a line is on the disk before the next evaluation
+begins; a last line that was cut short is ignored. Every line has a check that depends on all lines before it, so that
+any other damage is found.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import os
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bayesvm.hyper import Evaluation, Maximizer, Maximum
+from bayesvm.hyper.multistart import Evaluated, Objective
+from bayesvm.inference import Evidence
 from bayesvm.persistence.atomic import write_atomically
 from bayesvm.persistence.errors import ModelFileError
 from bayesvm.solvers.base import Status
-from bayesvm.typing import Vector
+from bayesvm.typing import Matrix, Vector
 
 FORMAT = "bayesvm-checkpoint"
-#: Version that is written; lines have checks since version 2.
-VERSION = 2
+#: Version that is written; until version 2 fits were committees of blocks.
+VERSION = 3
 
 
 class CheckpointError(ModelFileError):
@@ -34,19 +40,9 @@ class CheckpointError(ModelFileError):
 
 
 #: What a line says of an evaluation.
-FIELDS = ("what", "theta", "value", "gradient", "status", "failures", "failed")
-
-
-@dataclasses.dataclass(frozen=True)
-class PartialSum:
-    """Evidence of some blocks: value, gradient, worst status, seconds, failures as (block, message), their number."""
-
-    value: float
-    gradient: Vector
-    status: Status
-    seconds: float
-    failures: tuple[tuple[int, str], ...] = ()
-    failed: int = 0
+FIELDS = ("what", "theta", "value", "gradient", "status")
+#: The rows of an evaluation that was recalled: none.
+NO_ROWS = np.empty(0, dtype=np.intp)
 
 
 class Log:
@@ -73,27 +69,26 @@ class Log:
         self._check = _check(self._check, value)
         return json.dumps({**value, "check": self._check}, ensure_ascii=False) + "\n"
 
-    def recall(self, what: str, theta: Vector) -> PartialSum | None:
-        """Return an evaluation that was made before, None if it was not."""
+    def recall(self, what: str, theta: Vector) -> Evaluation | None:
+        """Return an evaluation that was made before, None if it was not; it gives no warm start."""
         found = self._known.get(_key(what, theta))
         if found is None:
             return None
-        failures = tuple((int(number), str(message)) for number, message in found["failures"])
+        status, latent = Status[found["status"]], np.empty(0)
+        evidence = Evidence(float(found["value"]), {}, NO_ROWS, np.empty((0, 0)), np.empty(0), status, latent, 0)
         gradient = np.asarray(found["gradient"], dtype=float)
-        return PartialSum(float(found["value"]), gradient, Status[found["status"]], 0.0, failures, int(found["failed"]))
+        return Evaluation(theta, evidence.value, gradient, (), evidence)
 
-    def append(self, what: str, theta: Vector, part: PartialSum) -> None:
+    def append(self, what: str, theta: Vector, found: Evaluated) -> None:
         """Write an evaluation down."""
         if self._path is None:
             return
         line = {
             "what": what,
             "theta": theta.tolist(),
-            "value": part.value,
-            "gradient": part.gradient.tolist(),
-            "status": part.status.name,
-            "failures": list(part.failures),
-            "failed": part.failed,
+            "value": float(found.value),
+            "gradient": found.gradient.tolist(),
+            "status": found.evidence.status.name,
         }
         try:
             with open(self._path, "a", encoding="utf-8") as out:
@@ -104,8 +99,66 @@ class Log:
             raise type(error)(error.errno, error.strerror, str(self._path)) from error
 
 
+@dataclasses.dataclass(frozen=True)
+class LoggedObjective:
+    """An objective whose evaluations are recalled if they were made before, and written down and reported if not."""
+
+    objective: Objective
+    what: str
+    log: Log
+    report: Callable[[Evaluated, float], None]
+
+    @property
+    def bounds(self) -> Matrix:
+        """Bounds of theta."""
+        return self.objective.bounds
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluated:
+        """Return value, gradient and evidence at ``theta``."""
+        found: Evaluated | None = self.log.recall(self.what, theta)
+        if found is not None:
+            return found
+        began = time.perf_counter()
+        start = None if warm_start is None or not np.size(warm_start) else warm_start
+        found = self.objective.evaluate(theta, start)
+        self.log.append(self.what, theta, found)
+        self.report(found, time.perf_counter() - began)
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class LoggedMaximizer(Maximizer):
+    """A maximiser whose evaluations can be resumed.
+
+    Parameters
+    ----------
+    log : Log
+        Of the fit.
+    report : callable
+        Told about every evaluation, with the seconds that it took.
+    searches : iterator of int
+        Numbers of the searches of the fit.
+    """
+
+    log: Log = dataclasses.field(kw_only=True)
+    report: Callable[[Evaluated, float], None] = dataclasses.field(kw_only=True)
+    searches: Iterator[int] = dataclasses.field(default_factory=itertools.count, kw_only=True)
+
+    def maximize(
+        self,
+        objective: Objective,
+        starts: Sequence[Vector],
+        *,
+        metrics: Sequence[Matrix | None] | None = None,
+        latent: Vector | None = None,
+    ) -> Maximum:
+        """Search from every start and return the best point seen; see the base class."""
+        logged = LoggedObjective(objective, str(next(self.searches)), self.log, self.report)
+        return super().maximize(logged, starts, metrics=metrics, latent=latent)
+
+
 def open_log(path: Any, resume: Any, header: dict[str, Any]) -> tuple[Log, int]:
-    """Return the log of a fit, and the seed of its blocks: that of the fit that is resumed, if there is one.
+    """Return the log of a fit, and the seed of its sample: that of the fit that is resumed, if there is one.
 
     The log is written to ``path``; without one, a log that is resumed is continued.
 
@@ -144,8 +197,11 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, dict[s
     header = records[0] if records else {}
     if header.get("format") != FORMAT or header.get("version") not in range(1, VERSION + 1):
         raise CheckpointError(f"resume: expected a checkpoint of a distributed fit, found another file at {name}")
-    if header["version"] > 1:
-        _verify(records, name)
+    if header["version"] < VERSION:
+        raise CheckpointError(
+            f"resume: {name} is of an earlier release, which fitted committees of blocks; begin the fit afresh"
+        )
+    _verify(records, name)
     known = {}
     for number, record in enumerate(records[1:], start=2):
         try:
@@ -193,4 +249,4 @@ def _key(what: str, theta: Vector) -> str:
     return what + theta.tobytes().hex()
 
 
-__all__ = ["CheckpointError", "Log", "PartialSum", "open_log"]
+__all__ = ["CheckpointError", "Log", "LoggedMaximizer", "open_log"]

@@ -1,6 +1,6 @@
-"""One pass over the data: how many rows, their moments, their classes; checks that every value is finite.
+"""The first passes over the data: checks of every part, then the moments and the classes of every block.
 
-The moments of parts are merged by the update of Chan, Golub and LeVeque; one part alone gives the very numbers that
+The moments of blocks are merged by the update of Chan, Golub and LeVeque; one block alone gives the very numbers that
 the plain estimators compute.
 """
 
@@ -17,6 +17,9 @@ from bayesvm.estimators._numbers import LARGEST_SCALE, column_sizes, in_range
 from bayesvm.estimators._regressor import target_columns
 from bayesvm.models.scaling import Standardizer, TargetScale, scale_of, weighted_moments
 from bayesvm.typing import Matrix, Vector
+
+#: Rows of every class that a sample holds, if there are as many.
+REPRESENTED = 50
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Summary:
     Attributes
     ----------
     sizes : tuple of int
-        Rows of positive weight, per part.
+        Rows of positive weight, per block.
     inputs, targets : Moments
         Of the columns of X; of the targets (None for labels).
     """
@@ -79,9 +82,9 @@ class Summary:
         return TargetScale.from_moments(self.targets.mean, np.sqrt(self.targets.var), self.targets.size)
 
 
-def survey(rows: Rows, number: int, row_weights: Callable[[Any, Any], Vector | None], labels: bool) -> Summary:
-    """Return the summary of one part."""
-    X, y, weights = checked(rows, number, labels)
+def survey(rows: Rows, row_weights: Callable[[Any, Any], Vector | None], labels: bool) -> Summary:
+    """Return the summary of one block."""
+    X, y, weights = rows
     weights = row_weights(y, weights)
     used = slice(None) if weights is None else weights > 0.0
     w = None if weights is None else weights[used]
@@ -102,21 +105,46 @@ def _side_by_side(parts: Sequence[Moments]) -> Moments:
     return Moments(parts[0].total, *own)
 
 
-def count_labels(rows: Rows, number: int) -> dict[Any, Vector]:
-    """Return, per label, the number of rows and the sum of their weights."""
-    _, y, weights = checked(rows, number, labels=True)
+@dataclasses.dataclass(frozen=True)
+class LabelCount:
+    """Rows of one class: how many, the sum of their weights, and the first of them as (block, place in the block)."""
+
+    rows: float
+    weight: float
+    first: tuple[tuple[int, int], ...]
+
+    def __add__(self, other: LabelCount) -> LabelCount:
+        first = (self.first + other.first)[:REPRESENTED]
+        return LabelCount(self.rows + other.rows, self.weight + other.weight, first)
+
+
+def count_labels(rows: Rows, number: int) -> dict[Any, LabelCount]:
+    """Return the count of every label of a block; rows of weight zero have no place."""
+    _, y, weights = rows
     values, codes = np.unique(y, return_inverse=True)
-    w = np.ones(len(y)) if weights is None else weights
-    return dict(zip(values.tolist(), np.column_stack([np.bincount(codes), np.bincount(codes, w)]), strict=True))
+    w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    places = np.cumsum(w > 0.0) - 1
+    found = {}
+    for k, label in enumerate(values.tolist()):
+        own = np.flatnonzero((codes == k) & (w > 0.0))[:REPRESENTED]
+        first = tuple((number, int(place)) for place in places[own])
+        found[label] = LabelCount(float(np.sum(codes == k)), float(w[codes == k].sum()), first)
+    return found
 
 
-def merged_counts(counts: Sequence[dict[Any, Vector]]) -> dict[Any, Vector]:
-    """Return the counts of all parts."""
-    total: dict[Any, Vector] = {}
+def merged_counts(counts: Sequence[dict[Any, LabelCount]]) -> dict[Any, LabelCount]:
+    """Return the counts of all blocks."""
+    total: dict[Any, LabelCount] = {}
     for part in counts:
         for label, own in part.items():
-            total[label] = total.get(label, 0.0) + own
+            total[label] = total[label] + own if label in total else own
     return total
+
+
+def inspected(rows: Rows, number: int, labels: bool) -> tuple[int, int]:
+    """Return the numbers of rows and of columns of a part, after the checks of its values."""
+    n, d = checked(rows, number, labels)[0].shape
+    return int(n), int(d)
 
 
 def checked(rows: Rows, number: int, labels: bool) -> Rows:
@@ -163,16 +191,12 @@ def _check_magnitudes(X: Matrix, where: str, what: str) -> None:
 
 
 def merged(summaries: Sequence[Summary]) -> Summary:
-    """Return the summary of all parts, in order."""
+    """Return the summary of all blocks, in order."""
     first, *rest = summaries
     for other in rest:
-        if other.inputs.mean.size != first.inputs.mean.size:
-            raise ValueError(
-                f"X: expected {first.inputs.mean.size} columns in every part, found {other.inputs.mean.size} in one"
-            )
         targets = None if first.targets is None or other.targets is None else first.targets.merged(other.targets)
         first = Summary(first.sizes + other.sizes, first.inputs.merged(other.inputs), targets)
     return first
 
 
-__all__ = ["Moments", "Summary", "checked", "count_labels", "merged", "merged_counts", "survey"]
+__all__ = ["LabelCount", "Moments", "Summary", "count_labels", "inspected", "merged", "merged_counts", "survey"]

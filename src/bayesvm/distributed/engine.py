@@ -16,12 +16,11 @@ from typing import Any
 
 import joblib
 
-from bayesvm.distributed.warm_starts import LatentStore, LocalLatents, WorkerLatents
 from bayesvm.linalg.blas_threads import one_blas_thread
 
 #: How many results one summing task takes.
 FAN_IN = 16
-#: Environment of workers: matrices of a block are taken from memory that the process keeps. Dask's own setting returns
+#: Environment of workers: features of a block are taken from memory that the process keeps. Dask's own setting returns
 #: it to the system after every use, and getting it back costs as much time as the work.
 ENVIRONMENT = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
 
@@ -47,10 +46,6 @@ class Engine(ABC):
     @abstractmethod
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return the results of tasks, in order; an exception in a task is raised here."""
-
-    @abstractmethod
-    def latents(self) -> LatentStore:
-        """Return a place for warm starts on the side of the workers."""
 
     @abstractmethod
     def report(self, event: dict[str, Any]) -> None:
@@ -92,10 +87,6 @@ class Threads(Engine):
         """Return the results."""
         return [handle.result() for handle in handles]
 
-    def latents(self) -> LatentStore:
-        """Return a store in this process."""
-        return LocalLatents()
-
     def report(self, event: dict[str, Any]) -> None:
         """Do nothing: there is no scheduler."""
 
@@ -129,10 +120,6 @@ class Cluster(Engine):
     def gather(self, handles: Sequence[Any]) -> list[Any]:
         """Return the results."""
         return list(self.client.gather(list(handles)))
-
-    def latents(self) -> LatentStore:
-        """Return a store on the workers."""
-        return WorkerLatents(uuid.uuid4().hex)
 
     def report(self, event: dict[str, Any]) -> None:
         """Log the event with the scheduler, under the topic ``bayesvm``."""

@@ -1,227 +1,218 @@
-r"""The sum of the block evidences, computed where the blocks live.
+"""The evidence with inducing inputs of rows that are elsewhere: every sum is taken where the rows are.
 
-Given :math:`\theta` the blocks are taken as independent: :math:`\ln P(D|\theta) \approx \sum_b \ln P(D_b|\theta)`.
-Value and gradient of each block are computed on the worker that holds it and added up in a tree; only theta and the
-sums travel.
+The objective is that of :class:`~bayesvm.hyper.inducing.InducingObjective`. What travels is one object per pass over
+the rows (kernel, inducing inputs, factors of m x m matrices), and sums of at most m x m numbers, added up in a tree.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from bayesvm.distributed.blocks import Block, Blocks
-from bayesvm.distributed.checkpoint import Log, PartialSum
+from bayesvm.distributed.checkpoint import Log, LoggedMaximizer
 from bayesvm.distributed.engine import Engine
 from bayesvm.distributed.progress import Progress
-from bayesvm.distributed.warm_starts import LatentStore
-from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.hyper import Evaluation, EvidenceObjective, Flat, Hyperprior
-from bayesvm.hyper.objective import ModelParameters
-from bayesvm.inference import Evidence, Inference, Laplace
+from bayesvm.distributed.rows import PreparedRows, TrainingRows, Units
+from bayesvm.distributed.source import Rows
+from bayesvm.hyper import Evaluation, Flat, Hyperprior, Maximizer
+from bayesvm.hyper.inducing import FeatureMap, InducingEvidence, InferredWeights, InputBlock, KernelFeatures
+from bayesvm.hyper.multistart import Evaluated
+from bayesvm.inference import Inference, Laplace
+from bayesvm.inference.low_rank import Features
+from bayesvm.inference.low_rank.features import Sums, added, row_slices
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.likelihoods import Likelihood, Weighted
-from bayesvm.solvers import Newton
-from bayesvm.solvers.base import Status
-from bayesvm.typing import Vector
-
-#: Failures that a sum carries along; further ones are counted only.
-NAMED = 5
-#: Relative KKT residual of modes when there are several blocks: one or two chord steps more than the default asks for.
-MODE_TOLERANCE = 1e-12
-#: The rows of this process: all are with the workers.
-NO_ROWS = np.empty(0, dtype=np.intp)
+from bayesvm.likelihoods import Likelihood
+from bayesvm.typing import Indices, Vector
 
 
 @dataclasses.dataclass(frozen=True)
-class BlockEvidence:
-    """What turns a block into an evidence.
+class Pass:
+    """What a worker needs for a pass over its rows.
 
     Attributes
     ----------
-    kernel, likelihood, inference : Kernel, Likelihood, Inference
-        The model.
+    map : FeatureMap
+        From rows to features.
+    likelihood : Likelihood
+        Without weights.
+    units : Units
+        Of the rows.
     column : int or None
-        Which column of the targets; None: all of them, with common hyperparameters.
+        Which column of the targets; None: all of them.
+    share : callable
+        What a block of rows adds.
     """
 
-    kernel: Kernel
+    map: FeatureMap
     likelihood: Likelihood
-    inference: Inference
+    units: Units
     column: int | None
+    share: Callable[[InputBlock], Sums]
 
-    def objective(self, block: Block) -> EvidenceObjective:
-        """Return the evidence of a block; nothing is cached beyond one evaluation."""
-        weights = block.weights
-        likelihood = self.likelihood if weights is None else Weighted(self.likelihood, tuple(weights))
-        y = block.Y if self.column is None else np.ascontiguousarray(block.Y[:, self.column])
-        return EvidenceObjective(self.kernel, likelihood, self.inference, Inputs(block.X), y, Flat())
+    def over(self, block: Rows) -> Sums:
+        """Return the sums over a block, a few rows at a time."""
+        rows = of_output(self.units.prepared(block), self.column)
+        parts = (rows.take(part) for part in row_slices(len(rows.X), len(self.map.Z)))
+        return added(self.share(self.map.block(own.X, own.Y, own.likelihood(self.likelihood))) for own in parts)
+
+
+def of_output(rows: PreparedRows, column: int | None) -> PreparedRows:
+    """Return rows with one column of the targets, or with all of them."""
+    return rows if column is None else dataclasses.replace(rows, Y=rows.Y[:, [column]])
+
+
+def _over(block: Rows, work: Pass) -> Sums:
+    return work.over(block)
+
+
+def _added(parts: Sequence[Sums]) -> Sums:
+    return added(parts)
 
 
 @dataclasses.dataclass(frozen=True)
 class FitContext:
-    """What the evaluations of a fit share: engine, warm starts, log, display, seed of what is drawn, a counter."""
+    """What the searches and the passes of a fit share: where tasks run, display, log, and a number for each search."""
 
     engine: Engine
-    warm_starts: LatentStore
-    log: Log
     progress: Progress
-    seed: int
-    counter: Iterator[int] = dataclasses.field(default_factory=itertools.count)
+    log: Log
+    searches: Iterator[int] = dataclasses.field(default_factory=itertools.count)
+
+    def logged(self, plain: Maximizer) -> LoggedMaximizer:
+        """Return a maximiser whose evaluations are written down and reported."""
+        options = {field.name: getattr(plain, field.name) for field in dataclasses.fields(Maximizer)}
+        return LoggedMaximizer(**options, log=self.log, report=self.report, searches=self.searches)
+
+    def report(self, found: Evaluated, seconds: float) -> None:
+        """Show an evaluation, and tell the scheduler where there is one."""
+        self.progress.evaluated(found.value, found.gradient, seconds)
+        norm = float(np.sqrt(found.gradient @ found.gradient))
+        self.engine.report({"evidence": float(found.value), "gradient_norm": norm, "seconds": seconds})
 
 
 @dataclasses.dataclass(frozen=True)
-class SummedObjective(ModelParameters):
-    """Summed log evidence of blocks plus the log hyperprior (once).
+class DistributedFeatures(Features):
+    """Features of rows that are elsewhere, computed anew in every pass."""
+
+    map: FeatureMap
+    likelihood: Likelihood
+    rows: TrainingRows
+    column: int | None
+    context: FitContext
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.map.Z)
+
+    def total(self, share: Callable[[Any], Sums]) -> Sums:
+        """Return the sums over all blocks."""
+        engine = self.context.engine
+        work = engine.put(Pass(self.map, self.likelihood, self.rows.units, self.column, share), name="pass")
+        parts = [engine.submit(_over, block, work, name="rows", home=i) for i, block in enumerate(self.rows.blocks)]
+        self.context.progress.watch(parts)
+        sums: Sums = engine.gather([engine.tree(_added, parts, name="sum")])[0]
+        return sums
+
+
+@dataclasses.dataclass(frozen=True)
+class DistributedObjective(InducingEvidence):
+    """Log evidence with inducing inputs of rows that are elsewhere, plus log hyperprior.
 
     Parameters
     ----------
-    kernel, likelihood, inference : Kernel, Likelihood, Inference
-        The model; their current parameters are ``theta0``.
-    blocks : Blocks
-        The training rows.
+    kernel, likelihood : Kernel, Likelihood
+        The model, without weights; their current parameters are ``theta0``.
+    Z, positions : Inputs, array of int
+        Inducing inputs, and their row numbers in the data, increasing.
+    sample : PreparedRows
+        Rows that are here, with the targets of the outputs of this model.
+    total : int
+        Number of all rows.
     column : int or None
         Which column of the targets; None: all of them, with common hyperparameters.
-    context : FitContext
-        How to evaluate.
+    rows, context : TrainingRows, FitContext, or None
+        All rows; None once they are gone.
     prior : Hyperprior
         Density of theta.
+    inference : Inference
+        What the evidence approximates.
     """
 
     kernel: Kernel
     likelihood: Likelihood
-    inference: Inference
-    blocks: Blocks
-    column: int | None
-    context: FitContext
+    Z: Inputs
+    positions: Indices
+    sample: PreparedRows
+    total: int
+    column: int | None = None
+    rows: TrainingRows | None = None
+    context: FitContext | None = None
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
+    inference: Inference = dataclasses.field(default_factory=Laplace)
 
     @property
     def n_rows(self) -> int:
-        """Rows of the largest block: as many enter one inference."""
-        return self.blocks.largest
+        """Number of training rows."""
+        return self.total
+
+    @property
+    def inputs(self) -> Inputs:
+        """The inducing inputs."""
+        return self.Z
+
+    @property
+    def numbers(self) -> Indices:
+        """Row numbers of the inducing inputs."""
+        return self.positions
 
     @property
     def n_features(self) -> int:
         """Number of columns of the inputs."""
-        return self.blocks.n_features
+        return self.Z.n_features
 
     @property
-    def block_evidence(self) -> BlockEvidence:
-        """What workers compute."""
-        return BlockEvidence(self.kernel, self.likelihood, self.inference, self.column)
+    def n_outputs(self) -> int:
+        """Number of latent functions."""
+        return int(self.sample.Y.shape[1])
 
-    def evaluate(self, theta: Vector, warm_start: Any = None) -> Evaluation:
-        """Return value and gradient at ``theta``, without posteriors and cotangents; a failure names its blocks.
+    @property
+    def outputs(self) -> tuple[Vector, ...]:
+        """Targets of every output, at the rows of the sample."""
+        return tuple(np.ascontiguousarray(self.sample.Y.T))
 
-        ``warm_start`` is the ``evidence.latent`` of an earlier evaluation, here the name under which workers keep
-        their latent values; it changes the cost, not the result.
+    def features(self, made: FeatureMap, likelihood: Likelihood) -> DistributedFeatures:
+        """Return the features of all rows.
+
+        Raises
+        ------
+        ValueError
+            For a saved model, and once a cluster that the fit started is closed.
         """
+        if self.rows is None or self.context is None:
+            raise ValueError("log_evidence: the training rows are no longer there")
+        return DistributedFeatures(made, likelihood, self.rows, self.column, self.context)
+
+    def features_here(self, inferred: InferredWeights) -> KernelFeatures:
+        """Return the features of the rows of the sample."""
+        likelihood = self.sample.likelihood(inferred.likelihood)
+        return KernelFeatures(inferred.map, self.sample.X, self.sample.Y, likelihood)
+
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
+        """Return value, gradient and evidence at ``theta``, without posteriors; see the base class."""
         theta = np.asarray(theta, dtype=float)
-        began, name = time.perf_counter(), f"e{next(self.context.counter)}"
-        what = self._description()
-        part = self.context.log.recall(what, theta)
-        if part is None:
-            part = self._sum(theta, name, warm_start)
-            self.context.log.append(what, theta, part)
-        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
-        value, gradient = part.value + log_prior, part.gradient + prior_gradient
-        self.context.progress.evaluated(value, gradient, time.perf_counter() - began, len(self.blocks))
-        if part.failed:
-            raise NotPositiveDefiniteError(_failure(part, len(self.blocks)))
-        latent: Any = name
-        evidence = Evidence(part.value, {}, NO_ROWS, np.empty((0, 0)), np.empty(0), part.status, latent, 0)
-        return Evaluation(theta, value, gradient, (), evidence)
+        inferred = self.infer(theta, warm_start)
+        value, gradient = self.value_and_gradient(inferred, theta)
+        return Evaluation(theta, value, gradient, (), inferred.evidence())
 
-    def _description(self) -> str:
-        """Return what tells this objective from the others of a fit in the log of evaluations."""
-        fixed = "" if self.theta0.size else repr(self.kernel)
-        return f"{self.column} {self.likelihood!r} {len(self.blocks)} {','.join(self.names)}{fixed}"
-
-    def _on_blocks(self, function: Callable[..., Any], *args: Any, name: str) -> list[Any]:
-        """Return the handles of a function of every block."""
-        context, own = self.context, self.block_evidence
-        return [
-            context.engine.submit(function, block, own, *args, context.warm_starts, name=name, home=home)
-            for block, home in zip(self.blocks.handles, self.blocks.numbers, strict=True)
-        ]
-
-    def _sum(self, theta: Vector, name: str, warm_start: Any) -> PartialSum:
-        engine, parts = self.context.engine, self._on_blocks(evaluate_block, theta, name, warm_start, name="evidence")
-        self.context.progress.watch(parts)
-        part: PartialSum = engine.gather([engine.tree(add_parts, parts, name="sum")])[0]
-        norm = float(np.sqrt(part.gradient @ part.gradient))
-        known = {"evidence": part.value, "gradient_norm": norm, "seconds": part.seconds, "blocks": len(self.blocks)}
-        engine.report(known)
-        return part
-
-    def gains(self, here: Evaluation, thetas: Sequence[Vector]) -> list[float]:
-        """Return the first-order changes of the log evidence from ``here`` to each theta, summed over the blocks."""
-        parts = self._on_blocks(block_gains, here.theta, list(thetas), here.evidence.latent, name="gains")
-        engine = self.context.engine
-        return [float(v) for v in engine.gather([engine.tree(_added, parts, name="sum")])[0]]
+    def without_rows(self) -> Self:
+        """Return the objective as a file keeps it."""
+        return dataclasses.replace(self, rows=None, context=None)
 
 
-def accurate(inference: Inference) -> Inference:
-    """Return the method with modes found to rounding, so that no lost worker or warm start shows in the search."""
-    if not isinstance(inference, Laplace) or not isinstance(inference.solver, Newton):
-        return inference
-    return dataclasses.replace(inference, solver=dataclasses.replace(inference.solver, tol=MODE_TOLERANCE))
-
-
-def evaluate_block(
-    block: Block, evidence: BlockEvidence, theta: Vector, name: str, warm_start: str | None, store: LatentStore
-) -> PartialSum:
-    """Return the share of one block, and keep its latent values here."""
-    began = time.perf_counter()
-    try:
-        result = evidence.objective(block).evaluate(theta, store.get(block.number, warm_start))
-    except NotPositiveDefiniteError as error:
-        failure = ((block.number, str(error)),)
-        return PartialSum(-np.inf, np.zeros_like(theta), Status.CONVERGED, time.perf_counter() - began, failure, 1)
-    store.put(block.number, name, result.evidence.latent)
-    return PartialSum(result.value, result.gradient, result.evidence.status, time.perf_counter() - began)
-
-
-def add_parts(parts: Sequence[PartialSum]) -> PartialSum:
-    """Return the sum of shares, in order."""
-    return PartialSum(
-        float(sum(p.value for p in parts)),
-        np.sum([p.gradient for p in parts], axis=0),
-        next((p.status for p in parts if not p.status.ok), parts[0].status),
-        float(sum(p.seconds for p in parts)),
-        tuple(itertools.chain.from_iterable(p.failures for p in parts))[:NAMED],
-        sum(p.failed for p in parts),
-    )
-
-
-def block_gains(
-    block: Block,
-    evidence: BlockEvidence,
-    theta: Vector,
-    thetas: list[Vector],
-    warm_start: str | None,
-    store: LatentStore,
-) -> Vector:
-    """Return the first-order gains of one block."""
-    objective = evidence.objective(block)
-    here = objective.evaluate(theta, store.get(block.number, warm_start))
-    return np.asarray(objective.gains(here, thetas))
-
-
-def _added(parts: Sequence[Vector]) -> Vector:
-    return np.asarray(np.sum(parts, axis=0))
-
-
-def _failure(part: PartialSum, n_blocks: int) -> str:
-    named = "; ".join(f"block {number}: {message}" for number, message in part.failures)
-    return f"{part.failed} of {n_blocks} blocks could not be evaluated: {named}"
-
-
-__all__ = ["BlockEvidence", "FitContext", "SummedObjective", "accurate"]
+__all__ = ["DistributedFeatures", "DistributedObjective", "FitContext", "Pass", "of_output"]

@@ -1,4 +1,13 @@
-"""The specification of the plain estimators over blocks of rows, and how it is fitted."""
+"""The specification of the plain estimators for rows that are elsewhere, and how it is fitted.
+
+1. *The sample.* Hyperparameters are searched on a sample of the rows that is brought here, as the plain estimators do
+   with inducing inputs (:mod:`bayesvm.hyper.large`). It is drawn by row numbers, so it does not depend on how the rows
+   are split.
+2. *All rows.* From there the evidence of all rows is maximised, with the curvature that the search on the sample has
+   learnt: its optimum is near, and a few evaluations are enough.
+3. *The model.* Inducing inputs are chosen a last time, and the posterior of their weights follows from all rows. The
+   predictions are calibrated on the rows of the sample, each predicted without itself.
+"""
 
 from __future__ import annotations
 
@@ -8,50 +17,39 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesvm.distributed.blocks import Blocks
-from bayesvm.distributed.committee import CommitteeRule
-from bayesvm.distributed.committee_calibration import calibrate
-from bayesvm.distributed.held_out import Predicted, held_out_shares, join, make_member, predict_held_out
-from bayesvm.distributed.members import GROUP, kept_members
-from bayesvm.distributed.model import CommitteeModel, with_members
-from bayesvm.distributed.objective import FitContext, SummedObjective, accurate
-from bayesvm.distributed.search import maximize_blocks
-from bayesvm.hyper import Flat, Maximum
-from bayesvm.kernels import Constant, Gaussian
+from bayesvm.distributed.objective import DistributedObjective, FitContext
+from bayesvm.distributed.rows import PreparedRows, TrainingRows
+from bayesvm.hyper import Maximizer, Maximum
+from bayesvm.hyper.large import FEATURE_ROWS, LargeProblem, maximize_large, search_rounds
 from bayesvm.kernels.base import Kernel
-from bayesvm.likelihoods.base import Classification
-from bayesvm.models import GaussianProcess, TrainingData, fit_model
-from bayesvm.models.candidates import GrowingKernel
-from bayesvm.models.chosen_process import ChosenProcess
-from bayesvm.models.fit import fit_outputs
-from bayesvm.models.gaussian_process import determined_hyperparameters
+from bayesvm.models import TrainingData
+from bayesvm.models.large import InducingModel, LargeProcess
+from bayesvm.typing import Indices, Matrix, Vector
+
+#: Evaluations of the evidence of all rows, per round of the search.
+EVERYWHERE = (6, 20)
 
 
 @dataclasses.dataclass(frozen=True)
-class BlockedData(TrainingData):
-    """Training data in blocks. ``X`` and ``y`` have their columns, but no rows: those are in the blocks.
+class DistributedData(TrainingData):
+    """Training data of which ``X`` and ``y`` are a sample.
 
     Attributes
     ----------
-    blocks : Blocks
-        The rows.
-    total : float
-        The sum of their weights.
+    rows : TrainingRows
+        All rows.
+    numbers : array of int
+        Row numbers of the sample, increasing.
     context : FitContext
-        What the evaluations of the fit share.
+        What the passes of the fit share.
     column : int or None
         Which column of the targets; None: all of them.
     """
 
-    blocks: Blocks = dataclasses.field(kw_only=True)
-    total: float = dataclasses.field(kw_only=True)
+    rows: TrainingRows = dataclasses.field(kw_only=True)
+    numbers: Indices = dataclasses.field(kw_only=True)
     context: FitContext = dataclasses.field(kw_only=True)
     column: int | None = dataclasses.field(default=None, kw_only=True)
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of the largest block: as many enter one inference."""
-        return self.blocks.largest
 
     def output(self, k: int) -> Self:
         """Return the data of one output alone."""
@@ -59,115 +57,105 @@ class BlockedData(TrainingData):
 
 
 @dataclasses.dataclass(frozen=True)
-class BlockedProcess(GaussianProcess):
-    """A Gaussian process with common hyperparameters for all blocks, which maximise the sum of the block evidences.
-
-    The parameters are those of :class:`~bayesvm.models.GaussianProcess`.
-    """
-
-    search: ClassVar[Any] = staticmethod(maximize_blocks)
-
-    @classmethod
-    def of(cls, plain: GaussianProcess) -> Self:
-        """Return the specification of a plain estimator for data in blocks."""
-        given = {field.name: getattr(plain, field.name) for field in dataclasses.fields(cls)}
-        if isinstance(plain, ChosenProcess):  # candidates are compared by the maximum of their summed evidence
-            given |= {"candidates": GrowingKernel(Gaussian() + Constant()), "hyperprior": Flat()}
-        return cls(**given)
-
-    def objective(self, kernel: Kernel, data: TrainingData) -> Any:
-        """Return the sum of the block evidences."""
-        assert isinstance(data, BlockedData)
-        self.inference.check(self.likelihood)
-        inference = accurate(self.inference) if len(data.blocks) > 1 else self.inference
-        return SummedObjective(
-            kernel, self.likelihood, inference, data.blocks, data.column, data.context, self.hyperprior
-        )
-
-    def model(self, objective: Any, maximum: Maximum, data: TrainingData) -> Any:
-        """Return the model at the maximum; its members are made once for all outputs, by :func:`fit_committees`."""
-        assert isinstance(data, BlockedData)
-        columns = tuple(range(data.n_outputs)) if data.column is None else (data.column,)
-        return CommitteeModel.at_maximum(objective, maximum, columns)
-
-    def finish(self, model: Any, data: TrainingData) -> Any:
-        """Return the model as it is."""
-        return model
-
-
-def fit_committees(
-    make_spec: Callable[[TrainingData], GaussianProcess], data: BlockedData, committee: str
-) -> tuple[CommitteeModel, ...]:
-    """Fit one model per set of hyperparameters, then the committee whose members serve them all.
+class DistributedProblem(LargeProblem):
+    """The search on a sample, which knows of the other rows.
 
     Parameters
     ----------
-    make_spec : callable
-        Returns the specification of the plain estimator for given data.
-    data : BlockedData
-        To what.
-    committee : {"rbcm", "gpoe"}
-        How predictions are combined.
+    data : DistributedData
+        The rows.
     """
 
-    def spec_of(part: TrainingData) -> BlockedProcess:
-        return BlockedProcess.of(make_spec(part))
+    data: DistributedData = dataclasses.field(kw_only=True)
 
-    spec = spec_of(data)
-    one = spec.shared or data.n_outputs == 1
-    models: Any = (fit_model(spec, data),) if one else fit_outputs(spec_of, data, n_jobs=1)
-    return _assembled(models, spec, data, CommitteeRule(committee, len(data.blocks)))
+    @property
+    def complete(self) -> bool:
+        """Whether the search on the sample has seen all rows."""
+        return self.data.rows.n == self.n_rows <= FEATURE_ROWS
 
-
-def _assembled(
-    models: Sequence[CommitteeModel], spec: BlockedProcess, data: BlockedData, rule: CommitteeRule
-) -> tuple[CommitteeModel, ...]:
-    """Return the models with their members, calibrated on rows that are predicted without themselves."""
-    engine, blocks, size = data.context.engine, data.blocks, len(data.blocks)
-    shares = held_out_shares(blocks.sizes)
-    evidences = [(dataclasses.replace(m.objective.block_evidence, inference=spec.inference), m.theta) for m in models]
-    made = [
-        engine.submit(make_member, block, evidences, spec.posterior, share, data.context.seed, name="member", home=home)
-        for block, share, home in zip(blocks.handles, shares, blocks.numbers, strict=True)
-    ]
-    groups = [
-        engine.submit(_members, made[i : i + GROUP], name="members", home=i // GROUP) for i in range(0, size, GROUP)
-    ]
-    step = max(1, size * blocks.largest // sum(shares))
-    held = [engine.submit(_held_out, made[i : i + step], name="held-out") for i in range(0, size, step)]
-    calibrated = []
-    for model in models:
-        rows = [predict_held_out(engine, groups, held, k, model.kernel) for k in model.columns]
-        calibrated.append(_calibrated(model, rows, spec, rule, data.total))
-    return with_members(calibrated, kept_members(engine, groups))
+    def everywhere(self, theta: Vector) -> DistributedObjective:
+        """Return the evidence of all rows, with inducing inputs from the sample that suit ``theta``."""
+        data, chosen = self.data, np.sort(self.greedy(*self.model(np.asarray(theta, dtype=float)))[0])
+        return DistributedObjective(
+            self.kernel,
+            self.likelihood.plain,
+            self.X.take(chosen).forget(),
+            data.numbers[chosen],
+            PreparedRows(data.X.forget(), data.y, data.weights),
+            data.rows.n,
+            data.column,
+            data.rows,
+            data.context,
+            self.prior,
+            self.inference,
+        )
 
 
-def _calibrated(
-    model: CommitteeModel, rows: Sequence[Predicted], spec: BlockedProcess, rule: CommitteeRule, total: float
-) -> CommitteeModel:
-    """Return a model with the rule and the correction of each output, from rows predicted without themselves."""
-    tuned = float(model.theta.size)
-    if isinstance(model.likelihood.plain, Classification):
-        tuned = determined_hyperparameters(model.kernel, model.theta.size, model.objective.n_features)
-    tuned = tuned if spec.options.optimize else 0.0
-    found = [calibrate(rule, model.likelihood.plain, own, how=spec.calibrate, tuned=tuned) for own in rows]
-    rules, calibrations, log_likelihoods = zip(*found, strict=True)
-    estimate = float(sum(log_likelihoods)) * total / float(rows[0].weights.sum())
-    return dataclasses.replace(
-        model,
-        rules=rules,
-        calibrations=calibrations,
-        block_problems=tuple(problem for own in rows for problem in own.problems),
-        attributes={"temper": np.array([own.temper for own in rules]), "loo_log_likelihood": estimate},
-    )
+def maximize_everywhere(maximizer: Maximizer, problem: DistributedProblem, starts: Sequence[Vector]) -> Maximum:
+    """Maximise the evidence of a sample, then that of all rows: steps 1 and 2 of the module."""
+    first = maximize_large(maximizer, problem, starts)
+    if first.interrupted or problem.complete:
+        return first
+    learnt, share = first.history[-1].H, min(problem.n_rows, FEATURE_ROWS) / problem.data.rows.n
+    metric: Matrix | None = None if learnt is None else learnt * share
+    last = search_rounds(maximizer, [first.theta], EVERYWHERE, problem.smoothed().everywhere, metric)
+    return dataclasses.replace(last, history=first.history + last.history)
 
 
-def _members(made: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(member for member, _ in made)
+@dataclasses.dataclass(frozen=True)
+class DistributedModel(InducingModel):
+    """A model whose support are its inducing inputs, and whose marginals are those of a sample of the rows."""
+
+    @property
+    def support(self) -> Indices:
+        """Numbers of the rows that are the inducing inputs."""
+        return self.basis
+
+    @property
+    def coefficients(self) -> Matrix:
+        """Their coefficients, one row per output."""
+        return np.stack([p.alpha for p in self.posteriors])
+
+    def without_rows(self) -> Self:
+        """Return the model as a file keeps it."""
+        objective: Any = self.objective
+        return dataclasses.replace(self, objective=objective.without_rows())
 
 
-def _held_out(made: Sequence[Any]) -> Any:
-    return join([held for _, held in made])
+@dataclasses.dataclass(frozen=True)
+class DistributedProcess(LargeProcess):
+    """A Gaussian process with inducing inputs for rows that are elsewhere; the parameters are those of its base."""
+
+    search: ClassVar[Any] = staticmethod(maximize_everywhere)
+
+    @classmethod
+    def of(cls, plain: LargeProcess, size: int | None, logged: Callable[[Maximizer], Maximizer]) -> Self:
+        """Return the specification of a plain estimator.
+
+        Parameters
+        ----------
+        plain : LargeProcess
+            What a plain estimator would fit.
+        size : int or None
+            Number of inducing inputs; None: as many as are needed.
+        logged : callable
+            Returns the maximiser that is used in place of a plain one.
+        """
+        given = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}
+        options = dataclasses.replace(plain.options, maximizer=logged(plain.options.maximizer))
+        return cls(**{**given, "size": size, "neighbours": False, "options": options})
+
+    def objective(self, kernel: Kernel, data: TrainingData) -> Any:
+        """Return the problem, after checks that likelihood and kernel can be used."""
+        assert isinstance(data, DistributedData)
+        plain = super().objective(kernel, data)
+        given = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}
+        return DistributedProblem(**given, data=data)
+
+    def model(self, objective: Any, maximum: Maximum, data: TrainingData) -> InducingModel:
+        """Return the model at the maximum, with inducing inputs chosen there."""
+        final: DistributedObjective = objective.everywhere(maximum.theta)
+        return self.inducing_model(DistributedModel, final, dataclasses.replace(maximum, latent=None), data)
 
 
-__all__ = ["BlockedData", "BlockedProcess", "fit_committees"]
+__all__ = ["DistributedData", "DistributedModel", "DistributedProcess", "maximize_everywhere"]

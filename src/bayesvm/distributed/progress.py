@@ -1,8 +1,8 @@
-"""How a distributed fit shows where it is: evidence, gradient norm, seconds per evaluation, blocks done.
+"""How a distributed fit shows where it is: evidence, gradient norm, seconds per evaluation, blocks of rows done.
 
 Every evaluation is logged (logger ``bayesvm.distributed``, level INFO); with ``verbose=1`` a bar on the terminal counts
 blocks (silent where standard error is no terminal). On a cluster Dask's dashboard shows the tasks under the names
-``bayesvm-evidence``, ``bayesvm-sum`` and so on, and the scheduler keeps one event per evaluation under the topic
+``bayesvm-rows``, ``bayesvm-sum`` and so on, and the scheduler keeps one event per evaluation under the topic
 ``bayesvm`` (``client.get_events("bayesvm")``).
 """
 
@@ -41,16 +41,16 @@ class Progress(AbstractContextManager["Progress"]):
             self._bar.close()
 
     def watch(self, handles: Sequence[Any]) -> None:
-        """Count the blocks of an evaluation as they are done."""
+        """Count the blocks of a pass over all rows as they are done."""
         if self._bar is not None:
             for handle in handles:
                 handle.add_done_callback(lambda _: self._bar.update())
 
-    def evaluated(self, value: float, gradient: Vector, seconds: float, blocks: int) -> None:
+    def evaluated(self, value: float, gradient: Vector, seconds: float) -> None:
         """Report an evaluation."""
         self.evaluations += 1
         norm = float(np.sqrt(gradient @ gradient))
-        text = f"evidence {value:.4f}, |gradient| {norm:.3g}, {seconds:.2f} s, {blocks} blocks"
+        text = f"evidence {value:.4f}, |gradient| {norm:.3g}, {seconds:.2f} s"
         logger.info("evaluation %d: %s", self.evaluations, text)
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)

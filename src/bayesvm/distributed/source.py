@@ -1,13 +1,17 @@
 """Where the rows come from: arrays in memory, Dask arrays and dataframes, a directory of Parquet files.
 
-A source is a list of *parts*, each a handle of (X, y, weights) with some of the rows. No part is gathered.
+A source is a list of *parts*, each a handle of (X, y, weights) with some of the rows. On a cluster no part is gathered.
+In one process the inputs of Parquet files go, a few rows at a time, to a temporary file that is mapped into memory, so
+that they may be larger than it; targets and weights are kept.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,8 @@ import numpy as np
 
 from bayesvm.distributed.engine import Cluster, Engine
 
+#: Rows of a Parquet file that are read at a time.
+BATCH = 1 << 16
 #: Rows of a part: inputs, targets, weights (None: all one).
 Rows = tuple[Any, Any, Any]
 
@@ -58,20 +64,47 @@ def parquet(engine: Engine, directory: Path, target: Any, weight: Any) -> Source
         if name not in names:
             raise ValueError(f"expected a column {name!r} in {files[0].name}, found {', '.join(names)}")
     inputs = tuple(name for name in names if name not in (target, weight))
-    parts = [engine.submit(_read, str(file), inputs, target, weight, name="read") for file in files]
-    return Source(tuple(parts), inputs)
+    if isinstance(engine, Cluster):
+        parts = [engine.submit(_read, str(file), inputs, target, weight, name="read") for file in files]
+        return Source(tuple(parts), inputs)
+    return Source((engine.put(_mapped(files, inputs, target, weight), name="read"),), inputs)
 
 
 def _read(file: str, inputs: Sequence[str], target: str, weight: str | None) -> Rows:
+    """Return all rows of a Parquet file."""
+    X, y, weights = zip(*_batches(file, inputs, target, weight), strict=True)
+    return np.concatenate(X), np.concatenate(y), None if weight is None else np.concatenate(weights)
+
+
+def _batches(file: str, inputs: Sequence[str], target: str, weight: str | None) -> Iterator[Rows]:
+    """Yield the rows of a Parquet file, at least one batch of them."""
     from pyarrow import parquet as pq
 
-    table = pq.read_table(file, columns=[*inputs, target, *([] if weight is None else [weight])])
+    columns, empty = [*inputs, target, *([] if weight is None else [weight])], True
+    for batch in pq.ParquetFile(file).iter_batches(BATCH, columns=columns):
+        own, empty = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in columns}, False
+        X = np.column_stack([own[name].astype(np.float64) for name in inputs])
+        yield X, own[target], None if weight is None else own[weight]
+    if empty:
+        yield np.empty((0, len(inputs))), np.empty(0), None if weight is None else np.empty(0)
 
-    def column(name: str) -> Any:
-        return table.column(name).to_numpy()
 
-    X = np.column_stack([column(name).astype(np.float64) for name in inputs])
-    return X, column(target), None if weight is None else column(weight)
+def _mapped(files: Sequence[Path], inputs: Sequence[str], target: str, weight: str | None) -> Rows:
+    """Return the rows of all files, the inputs in a temporary file that is mapped into memory."""
+    from pyarrow import parquet as pq
+
+    n = sum(int(pq.read_metadata(file).num_rows) for file in files)
+    if n == 0:
+        return _read(str(files[0]), inputs, target, weight)
+    with tempfile.TemporaryFile() as scratch:  # the map keeps it; it is gone with the map
+        X = np.memmap(scratch, np.float64, "w+", shape=(n, len(inputs)))
+    at, y, weights = 0, [], []
+    for rows in itertools.chain.from_iterable(_batches(str(file), inputs, target, weight) for file in files):
+        X[at : at + len(rows[0])] = rows[0]
+        at += len(rows[0])
+        y.append(rows[1])
+        weights.append(rows[2])
+    return X, np.concatenate(y), None if weight is None else np.concatenate(weights)
 
 
 def dask(engine: Engine, X: Any, y: Any, sample_weight: Any) -> Source:

@@ -1,57 +1,53 @@
-"""The Bayesian support vector classifier over blocks of rows."""
+"""The Bayesian support vector classifier for rows that are elsewhere: on a cluster, or in files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from bayesvm.distributed import _estimator as common
-from bayesvm.distributed.column_stats import count_labels, merged_counts
+from bayesvm.distributed.column_stats import LabelCount, count_labels, merged_counts
 from bayesvm.distributed.dask_predict import lazily
 from bayesvm.distributed.engine import Engine, open_engine
-from bayesvm.distributed.process import fit_committees
+from bayesvm.distributed.process import DistributedData, DistributedProcess
 from bayesvm.distributed.progress import Progress
 from bayesvm.distributed.row_maps import LabelMap
-from bayesvm.distributed.source import Source
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._classifier import BayesianClassifier, ClassFrequencies
 from bayesvm.estimators.bayesian_svc import BayesianSVC
-from bayesvm.inference import Inference
-from bayesvm.models import GaussianProcess, TrainingData
 from bayesvm.models.scaling import TargetScale
-from bayesvm.solvers import Solver
-from bayesvm.typing import Vector
+from bayesvm.typing import Indices, Vector
 
 
 class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
-    r"""Support vector classifier that tunes itself, for data beyond one computer.
+    r"""Support vector classifier that tunes itself, for data beyond one computer or beyond its memory.
 
-    Rows are split into blocks. All blocks share the hyperparameters, which maximise the sum of the block evidences;
-    value and gradient are computed where the blocks live. Each block keeps posteriors of its own, and predictions are
-    those of a committee of all blocks, calibrated on rows that are predicted without themselves. Fitting time grows in
-    proportion to the number of rows.
+    It is :class:`bayesvm.BayesianSVC` with inducing inputs, whose evidence is a sum over rows: value and gradient are
+    computed where the rows are, block by block, and added up in a tree. Hyperparameters are searched on a sample of the
+    rows first, then on all of them. Results do not depend on how the rows are split or where they are; with as few rows
+    as the sample may hold they are those of ``BayesianSVC`` with the same inducing inputs. Time grows in proportion to
+    the number of rows.
 
     Parameters
     ----------
-    kernel, ard, likelihood, inference, solver, posterior, calibrate, optimizer, n_starts, hyperprior, standardize
+    kernel, ard, likelihood, calibrate, optimizer, n_starts, hyperprior, standardize, class_weight, class_prior,
+    random_state, evidence_tol, max_evaluations, warm_start
         As in :class:`bayesvm.BayesianSVC`.
-    class_weight, class_prior, random_state, evidence_tol, max_evaluations
-        As in :class:`bayesvm.BayesianSVC`; ``evidence_tol`` is per hyperparameter and eight blocks.
+    inducing : "auto" or int
+        Number of inducing inputs at most; "auto": as many as are needed, up to 500. A warning is logged where these
+        lose detail.
     n_jobs : int, optional
         Threads that work on blocks when there is no cluster.
     verbose : int
         1 shows a progress bar on a terminal.
     block_size : int
-        Largest number of rows per block. Time per row, and memory of a worker, grow with its square; accuracy grows
-        with it too.
-    partition : {"random", "clustered"}
-        Whether blocks are samples of all rows, or hold neighbours.
-    committee : {"rbcm", "gpoe"}
-        Robust Bayesian committee machine (tempered), or generalised product of experts; see
-        :mod:`bayesvm.distributed.committee`.
+        Rows that are treated by one task; the result depends on it within rounding.
+    sample_size : int
+        Rows that are brought here: the search begins with them, inducing inputs are chosen among them, and predictions
+        are calibrated on them.
     client : distributed.Client, int or None
         Where to work: a Dask cluster; a cluster of so many workers on this computer, started and closed by ``fit``; or
         None: the current Dask client if there is one, otherwise threads of this process.
@@ -60,46 +56,41 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
 
     Attributes
     ----------
-    n_blocks_, n_rows_ : int
-        Number of blocks, and of rows of positive weight.
-    temper_ : array
-        Temper of the committee, one number per output.
-    held_out_rows_ : int
-        Number of rows on which the committee was calibrated.
+    n_rows_, n_sampled_, n_blocks_ : int
+        Numbers of rows of positive weight, of rows in the sample, and of blocks.
     loo_log_likelihood_ : float
-        Log likelihood of the training labels, each predicted without itself: estimated from the held-out rows.
-    models_ : tuple of CommitteeModel
+        Log likelihood of the training labels, each predicted without itself: estimated from the sample.
+    models_ : tuple of DistributedModel
         The fitted models, one per set of hyperparameters.
-    kernels_, likelihoods_, log_evidence_, relevance_, calibration_, classes_, converged_, n_iter_, theta_names_
-        As in :class:`bayesvm.BayesianSVC`.
-    history_ : tuple of records
-        As in :class:`bayesvm.BayesianSVC`. With many blocks all records of a model but the last are of searches on a
-        part of the blocks.
+    basis_, n_basis_ : array of int, int
+        Numbers of the rows that are inducing inputs, in the order of the data (rows of weight zero do not count), and
+        how many they are.
+    inducing_inputs_, log_evidence_bounds_, approximation_gap_, kernels_, likelihoods_, log_evidence_, relevance_,
+    calibration_, classes_, converged_, n_iter_, history_, theta_names_
+        As in :class:`bayesvm.BayesianSVC`; the evidence is that of all rows.
 
     Notes
     -----
-    Inputs are dense. With one block the estimator equals :class:`bayesvm.BayesianSVC`. Attributes that name training
-    rows (``support_``, ``loo_proba_``) do not exist: rows have no numbers here. There are no joint posterior draws
-    (``sample``): a committee combines predictions point by point.
+    Inputs are dense, and inference is Laplace's. A fitted machine is small and here: predictions need no cluster, and
+    :func:`bayesvm.save` writes it to one file.
 
     Examples
     --------
     >>> from sklearn.datasets import make_moons
     >>> from bayesvm.distributed import DistributedSVC
     >>> X, y = make_moons(200, noise=0.2, random_state=0)
-    >>> DistributedSVC(block_size=100).fit(X, y).n_blocks_
+    >>> DistributedSVC("rbf", inducing=20, block_size=100).fit(X, y).n_blocks_
     2
     """
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: Any = "auto",
         *,
         ard: bool = False,
         likelihood: Any = "trigonometric",
-        inference: str | Inference = "laplace",
-        solver: str | Solver = "newton",
-        posterior: str = "ep",
+        inducing: Any = "auto",
+        warm_start: bool = False,
         calibrate: str | None = "auto",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -112,18 +103,16 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
         evidence_tol: float = 3e-3,
         max_evaluations: int = 500,
         verbose: int = 0,
-        block_size: int = 1000,
-        partition: str = "random",
-        committee: str = "rbcm",
+        block_size: int = 10000,
+        sample_size: int = 10000,
         client: Any = None,
         checkpoint: Any = None,
     ) -> None:
         self.kernel = kernel
         self.ard = ard
         self.likelihood = likelihood
-        self.inference = inference
-        self.solver = solver
-        self.posterior = posterior
+        self.inducing = inducing
+        self.warm_start = warm_start
         self.calibrate = calibrate
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -137,16 +126,15 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
         self.max_evaluations = max_evaluations
         self.verbose = verbose
         self.block_size = block_size
-        self.partition = partition
-        self.committee = committee
+        self.sample_size = sample_size
         self.client = client
         self.checkpoint = checkpoint
 
-    def _spec(self, data: TrainingData) -> GaussianProcess:
-        return common.plain_estimator(self, BayesianSVC)._spec(data)
+    def _spec(self, data: Any) -> DistributedProcess:
+        return common.process(self, BayesianSVC, data)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, resume: Any = None) -> Self:
-        """Learn hyperparameters and a committee from the training data.
+        """Learn hyperparameters and latent functions from the training data.
 
         Parameters
         ----------
@@ -166,13 +154,14 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
         common.check(self, BayesianSVC)
         fitted = attributes.twin(self)
         with open_engine(self.client, self.n_jobs) as engine, Progress(self) as progress:
-            source = common.read_rows(fitted, engine, X, y, sample_weight, ensure_min_samples=2)
-            labels = read_labels(fitted, engine, source, y)
-            summary = common.summarize(engine, source, labels.weights, labels=True)
-            data = common.deal_blocks(fitted, engine, progress, source, summary, labels, resume)
-            models = fit_committees(self._spec, data, self.committee)
-            attributes.write_attributes(fitted, models, None, np.arange(0), fitted._standardizer)
-            fitted.calibration_ = tuple(c for model in models for c in model.calibrations)
+            blocks = common.read_blocks(fitted, engine, X, y, sample_weight, labels=True, ensure_min_samples=2)
+            labels, counts = read_labels(fitted, engine, blocks, y)
+            summary = common.summarize(engine, blocks, labels.weights, labels=True)
+            represented = first_rows(counts, summary.sizes)
+            data = common.sample_rows(fitted, engine, progress, blocks, summary, labels, resume, represented)
+            models = common.fit_models(self._spec, data)
+            attributes.write_attributes(fitted, models, None, None, fitted._standardizer)
+            write_leave_one_out(fitted, data, summary.inputs.total)
             common.leave_cluster(fitted)
         attributes.adopt(self, fitted)
         attributes.warn_if_not_converged(self)
@@ -185,18 +174,19 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
     decision_function = lazily(BayesianClassifier.decision_function)
 
 
-def read_labels(fitted: Any, engine: Engine, source: Source, y: Any) -> LabelMap:
-    """Set the classes and their frequencies, and return the map of labels."""
-    parts = [engine.submit(count_labels, part, i, name="labels") for i, part in enumerate(source.parts)]
-    counts = merged_counts(engine.gather(parts))
-    found = np.array(list(counts))
-    check_classification_targets(found)
-    classes = np.unique(found)
+def read_labels(fitted: Any, engine: Engine, blocks: Sequence[Any], y: Any) -> tuple[LabelMap, list[LabelCount]]:
+    """Set the classes and their frequencies, and return the map of labels and the count of every class."""
+    parts = [engine.submit(count_labels, block, i, name="labels") for i, block in enumerate(blocks)]
+    found = merged_counts(engine.gather(parts))
+    labels = np.array(list(found))
+    check_classification_targets(labels)
+    classes = np.unique(labels)
     fitted.classes_ = classes.astype(y.dtype) if isinstance(y, np.ndarray) else classes
     if classes.size < 2:
         raise ValueError(f"y: expected at least two classes, found one class, {classes.tolist()[0]!r}")
-    rows, plain = np.array([counts[label] for label in classes.tolist()]).T
-    factors = class_factors(fitted.class_weight, fitted.classes_, rows)
+    counts = [found[label] for label in classes.tolist()]
+    plain = np.array([count.weight for count in counts])
+    factors = class_factors(fitted.class_weight, fitted.classes_, np.array([count.rows for count in counts]))
     weighted = plain if factors is None else plain * factors
     if np.any(weighted == 0.0):
         missing = classes[weighted == 0.0].tolist()[0]
@@ -204,7 +194,22 @@ def read_labels(fitted: Any, engine: Engine, source: Source, y: Any) -> LabelMap
     fitted._frequencies = ClassFrequencies(np.log(weighted / weighted.sum()), np.log(plain / plain.sum()))
     fitted._frequencies.shift(fitted.class_prior)
     n_outputs = classes.size if classes.size > 2 else 1
-    return LabelMap(TargetScale.identity(n_outputs), classes=fitted.classes_, factors=factors)
+    return LabelMap(TargetScale.identity(n_outputs), classes=fitted.classes_, factors=factors), counts
+
+
+def first_rows(counts: Sequence[LabelCount], sizes: Sequence[int]) -> Indices:
+    """Return the numbers of the first rows of every class; ``sizes`` are those of the blocks."""
+    starts = np.cumsum(sizes) - sizes
+    return np.array([starts[block] + place for count in counts for block, place in count.first], dtype=np.intp)
+
+
+def write_leave_one_out(fitted: Any, data: DistributedData, total: float) -> None:
+    """Set the calibration, and the leave-one-out log likelihood as the sample tells it; ``total`` weighs all rows."""
+    fitted.calibration_ = tuple(c for model in fitted.models_ for c in model.calibrations)
+    odds = np.hstack([model.loo_log_odds() for model in fitted.models_])
+    codes = np.argmax(data.y, axis=1) if data.n_outputs > 1 else (data.y[:, 0] > 0.0).astype(np.intp)
+    own = fitted._log_proba(odds, None)[np.arange(data.n_rows), codes]
+    fitted.loo_log_likelihood_ = float(data.counts @ own) * total / float(data.counts.sum())
 
 
 def class_factors(class_weight: Any, classes: Any, rows: Vector) -> Vector | None:

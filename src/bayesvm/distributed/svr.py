@@ -1,4 +1,4 @@
-"""The Bayesian support vector regressor over blocks of rows."""
+"""The Bayesian support vector regressor for rows that are elsewhere: on a cluster, or in files."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ import numpy as np
 from bayesvm.distributed import _estimator as common
 from bayesvm.distributed.dask_predict import lazily
 from bayesvm.distributed.engine import open_engine
-from bayesvm.distributed.process import fit_committees
+from bayesvm.distributed.process import DistributedData, DistributedProcess
 from bayesvm.distributed.progress import Progress
 from bayesvm.distributed.row_maps import TargetMap, given_weights
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._regressor import BayesianRegressor, write_regression
 from bayesvm.estimators.bayesian_svr import BayesianSVR
-from bayesvm.inference import Inference
-from bayesvm.models import GaussianProcess, TrainingData
 from bayesvm.models.scaling import TargetScale
-from bayesvm.solvers import Solver
+from bayesvm.typing import Indices
+
+#: Rows that a sample of targets must hold.
+NONE_IN_PARTICULAR: Indices = np.empty(0, dtype=np.intp)
 
 
 class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
-    r"""Support vector regression that tunes itself, for data beyond one computer.
+    r"""Support vector regression that tunes itself, for data beyond one computer or beyond its memory.
 
-    As :class:`bayesvm.distributed.DistributedSVC`: blocks of rows that share their hyperparameters, and a committee of
-    the posteriors of all blocks, whose variance is calibrated on rows that are predicted without themselves and
-    returns to the prior far from all data.
+    As :class:`bayesvm.distributed.DistributedSVC`: :class:`bayesvm.BayesianSVR` with inducing inputs, whose evidence is
+    computed where the rows are.
 
     Parameters
     ----------
-    kernel, ard, likelihood, inference, solver, calibrate, beta, fix_variance, share_hyperparameters, optimizer
-        As in :class:`bayesvm.BayesianSVR`; ``beta="auto"`` goes by the size of a block.
-    n_starts, hyperprior, standardize, random_state, evidence_tol, max_evaluations
-        As in :class:`bayesvm.BayesianSVR`; ``evidence_tol`` is per hyperparameter and eight blocks.
-    n_jobs, verbose, block_size, partition, committee, client, checkpoint
+    kernel, ard, likelihood, calibrate, beta, share_hyperparameters, optimizer, n_starts, hyperprior, standardize,
+    random_state, evidence_tol, max_evaluations, warm_start
+        As in :class:`bayesvm.BayesianSVR`; ``likelihood="auto"`` means Gaussian noise, as for many rows there, and
+        ``beta="auto"`` goes by the size of the sample.
+    inducing, n_jobs, verbose, block_size, sample_size, client, checkpoint
         As in :class:`bayesvm.distributed.DistributedSVC`.
 
     Attributes
     ----------
-    n_blocks_, n_rows_, temper_, held_out_rows_, models_, history_
+    n_rows_, n_sampled_, n_blocks_, models_, basis_, n_basis_
         As in :class:`bayesvm.distributed.DistributedSVC`.
     loo_log_likelihood_ : float
-        Log density of the training targets, each predicted without itself: estimated from the held-out rows.
-    kernels_, likelihoods_, log_evidence_, noise_std_, relevance_, calibration_, converged_, n_iter_, theta_names_
-        As in :class:`bayesvm.BayesianSVR`.
+        Log density of the training targets, each predicted without itself: estimated from the sample.
+    inducing_inputs_, log_evidence_bounds_, approximation_gap_, kernels_, likelihoods_, log_evidence_, noise_std_,
+    relevance_, calibration_, converged_, n_iter_, history_, theta_names_
+        As in :class:`bayesvm.BayesianSVR`; the evidence is that of all rows.
 
     Notes
     -----
-    Inputs are dense. With one block the estimator equals :class:`bayesvm.BayesianSVR`. Attributes that name training
-    rows (``support_``, ``outlier_score_``) do not exist: rows have no numbers here; :meth:`outlier_score` takes any
-    rows. There are no joint posterior draws (``sample``): a committee combines predictions point by point.
+    Inputs are dense, and inference is Laplace's (exact for Gaussian noise). :meth:`leave_one_out` is about the rows of
+    the sample; :meth:`outlier_score` takes any rows.
 
     Examples
     --------
@@ -58,22 +58,22 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
     >>> from bayesvm.distributed import DistributedSVR
     >>> X = np.linspace(-3.0, 3.0, 120)[:, None]
     >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(120)
-    >>> mean, std = DistributedSVR(block_size=60).fit(X, y).predict(X[:2], return_std=True)
+    >>> machine = DistributedSVR("rbf", inducing=20, block_size=60).fit(X, y)
+    >>> mean, std = machine.predict(X[:2], return_std=True)
     >>> mean.shape, std.shape
     ((2,), (2,))
     """
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: Any = "auto",
         *,
         ard: bool = False,
-        likelihood: Any = "soft-insensitive",
-        inference: str | Inference = "laplace",
-        solver: str | Solver = "newton",
+        likelihood: Any = "auto",
+        inducing: Any = "auto",
+        warm_start: bool = False,
         calibrate: str | None = None,
         beta: Any = "auto",
-        fix_variance: bool = True,
         share_hyperparameters: bool = False,
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -84,20 +84,18 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
         evidence_tol: float = 1e-2,
         max_evaluations: int = 500,
         verbose: int = 0,
-        block_size: int = 1000,
-        partition: str = "random",
-        committee: str = "rbcm",
+        block_size: int = 10000,
+        sample_size: int = 10000,
         client: Any = None,
         checkpoint: Any = None,
     ) -> None:
         self.kernel = kernel
         self.ard = ard
         self.likelihood = likelihood
-        self.inference = inference
-        self.solver = solver
+        self.inducing = inducing
+        self.warm_start = warm_start
         self.calibrate = calibrate
         self.beta = beta
-        self.fix_variance = fix_variance
         self.share_hyperparameters = share_hyperparameters
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -109,16 +107,15 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
         self.max_evaluations = max_evaluations
         self.verbose = verbose
         self.block_size = block_size
-        self.partition = partition
-        self.committee = committee
+        self.sample_size = sample_size
         self.client = client
         self.checkpoint = checkpoint
 
-    def _spec(self, data: TrainingData) -> GaussianProcess:
-        return common.plain_estimator(self, BayesianSVR)._spec(data)
+    def _spec(self, data: Any) -> DistributedProcess:
+        return common.process(self, BayesianSVR, data)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, resume: Any = None) -> Self:
-        """Learn hyperparameters and a committee from the training data.
+        """Learn hyperparameters and latent functions from the training data.
 
         Parameters
         ----------
@@ -135,20 +132,21 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
         fitted = attributes.twin(self)
         with open_engine(self.client, self.n_jobs) as engine, Progress(self) as progress:
             checks = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2}
-            source = common.read_rows(fitted, engine, X, y, sample_weight, **checks)
-            summary = common.summarize(engine, source, given_weights, labels=False)
+            blocks = common.read_blocks(fitted, engine, X, y, sample_weight, labels=False, **checks)
+            summary = common.summarize(engine, blocks, given_weights, labels=False)
             assert summary.targets is not None
             rows = TargetMap(summary.target_scale())
             if not self.standardize:
                 spread = float(np.sqrt(np.mean(summary.targets.var))) or 1.0
                 rows = TargetMap(TargetScale.identity(summary.targets.var.size), spread)
-            data = common.deal_blocks(fitted, engine, progress, source, summary, rows, resume)
-            models = fit_committees(self._spec, data, self.committee)
+            parts = (fitted, engine, progress, blocks, summary, rows, resume)
+            data = common.sample_rows(*parts, represented=NONE_IN_PARTICULAR)
+            models = common.fit_models(self._spec, data)
             fitted._targets = rows.units
             fitted._single = isinstance(y, str) or (y.ndim if hasattr(y, "ndim") else np.asarray(y).ndim) == 1
-            attributes.write_attributes(fitted, models, None, np.arange(0), fitted._standardizer, rows.units)
-            write_regression(fitted, data.total)
-            fitted.loo_log_likelihood_ += fitted._log_jacobian
+            attributes.write_attributes(fitted, models, None, None, fitted._standardizer, rows.units)
+            write_regression(fitted, summary.inputs.total)
+            write_leave_one_out(fitted, data, summary.inputs.total)
             common.leave_cluster(fitted)
         attributes.adopt(self, fitted)
         attributes.warn_if_not_converged(self)
@@ -156,6 +154,12 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
 
     predict = lazily(BayesianRegressor.predict)
     predict_interval = lazily(BayesianRegressor.predict_interval)
+
+
+def write_leave_one_out(fitted: Any, data: DistributedData, total: float) -> None:
+    """Set the leave-one-out log likelihood as the sample tells it; ``total`` weighs all rows."""
+    own = sum(model.loo_log_density(data.counts) for model in fitted.models_)
+    fitted.loo_log_likelihood_ = fitted._log_jacobian + own * total / float(data.counts.sum())
 
 
 __all__ = ["DistributedSVR"]

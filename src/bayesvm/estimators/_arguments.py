@@ -96,6 +96,7 @@ COMMON: Mapping[str, Rule] = {
     "reduce": real(0.0, "auto", None, what="number of standard deviations"),
     "inducing": whole(1, "auto", None),
     "multi_class": one_of("shared", "ovr", "softmax"),
+    "warm_start": one_of(True, False),
     "max_iter": whole(1),
     "tol": real(0.0, None),
     "cache_size": real(0.0),

@@ -51,7 +51,7 @@ def write_attributes(
     fitted: Any,
     models: Sequence[Any],
     X: Any,
-    rows: Indices,
+    rows: Indices | None,
     standardizer: Standardizer,
     targets: TargetScale | None = None,
 ) -> None:
@@ -65,8 +65,8 @@ def write_attributes(
         One or several; outputs are counted through them.
     X : array or None
         All training rows in the user's units; None if they are not at hand.
-    rows : array of int
-        The rows of X on which the models were fitted.
+    rows : array of int or None
+        The rows of X on which the models were fitted; None if X is None.
     standardizer, targets : Standardizer, TargetScale or None
         Units used inside.
     """
@@ -74,7 +74,7 @@ def write_attributes(
     scale = np.ones(len(outputs)) if targets is None else targets.scale
     fitted.models_ = tuple(models)
     _write_parts(fitted, outputs, standardizer, scale)
-    if X is not None:
+    if X is not None and rows is not None:
         _write_support(fitted, models, X, rows, scale)
     _write_basis(fitted, models, rows)
     _write_search(fitted, models)
@@ -119,10 +119,11 @@ def _write_support(fitted: Any, models: Sequence[FittedModel], X: Any, rows: Ind
     fitted.dual_coef_ = np.vstack(parts) / scale[:, None]
 
 
-def _write_basis(fitted: Any, models: Sequence[Any], rows: Indices) -> None:
+def _write_basis(fitted: Any, models: Sequence[Any], rows: Indices | None) -> None:
     """Set which rows predict, and what leaving out the others has changed, for models that can be reduced."""
     if all(hasattr(model, "basis") for model in models):
-        fitted.basis_ = np.unique(np.concatenate([rows[model.basis] for model in models]))
+        used = np.unique(np.concatenate([model.basis for model in models]))
+        fitted.basis_ = used if rows is None else rows[used]
         fitted.n_basis_ = int(fitted.basis_.size)
         found = [model.reduction for model in models if model.reduction is not None]
         fitted.reduction_error_ = max((reduction.error for reduction in found), default=0.0)

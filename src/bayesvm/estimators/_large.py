@@ -15,10 +15,10 @@ from bayesvm.estimators._arguments import (
     search_options,
 )
 from bayesvm.inference import Exact, Inference, Laplace
-from bayesvm.kernels import Constant, Gaussian, Matern32
+from bayesvm.kernels import Constant, Gaussian, Kernel, Matern32
 from bayesvm.likelihoods import Likelihood
 from bayesvm.models.base import TrainingData
-from bayesvm.models.candidates import OneKernel
+from bayesvm.models.candidates import KnownModels, OneKernel
 from bayesvm.models.large import BestOnSample, LargeProcess
 from bayesvm.models.softmax_process import SoftmaxProcess
 
@@ -54,11 +54,12 @@ def large_process(
         raise ValueError(
             f"inducing: expected 'auto' or None with {type(inference).__name__} inference, found {asked!r}"
         )
-    given = estimator.kernel is not None and estimator.kernel != "auto"
     forms = (Gaussian() + Constant(), Matern32() + Constant())
+    chosen = not has_kernel(estimator) and estimator.optimizer is not None
+    kernels = BestOnSample(forms) if chosen else kernel_candidates(estimator, forms[0])
     logger.info("%d rows, %d features: inducing inputs and neighbours instead of exact inference", n, data.n_features)
     return LargeProcess(
-        kernel_candidates(estimator, forms[0]) if given or estimator.optimizer is None else BestOnSample(forms),
+        known_models(estimator, data, None if chosen else given_kernel(estimator, forms[0])) or kernels,
         likelihood,
         inference,
         calibrate=estimator.calibrate,
@@ -66,6 +67,7 @@ def large_process(
         options=search_options(estimator),
         shared=shared,
         size=None if asked == "auto" else min(int(asked), n),
+        neighbours=asked == "auto",
     )
 
 
@@ -95,6 +97,28 @@ def softmax_process(estimator: Any, data: TrainingData) -> SoftmaxProcess:
     )
 
 
+def known_models(estimator: Any, data: TrainingData, kernel: Kernel | None) -> KnownModels | None:
+    """Return the models of the last fit as what the next begins with, None without ``warm_start`` or without a fit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the argument ``warm_start``, perhaps fitted.
+    data : TrainingData
+        Of the new fit, which must have as many features as those of the last one.
+    kernel : Kernel or None
+        The kernel that was given: models with another are not used; None: any will do.
+    """
+    models = vars(estimator).get("models_") if estimator.warm_start and estimator.optimizer is not None else None
+    if models is None or estimator.n_features_in_ != data.n_features:
+        return None
+    names = None if kernel is None else kernel.bind(data.n_features, data.names).names
+    if names is not None and any(model.kernel.names != names for model in models):
+        return None
+    logger.info("the search begins with the hyperparameters of the last fit")
+    return KnownModels(tuple(m.kernel for m in models), tuple(m.maximum.theta for m in models))
+
+
 def check_memory(n: int, needed: int) -> None:
     """Refuse an exact fit that cannot fit into memory, and say what can be done."""
     available = physical_memory()
@@ -113,4 +137,4 @@ def physical_memory() -> int | None:
     return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
 
 
-__all__ = ["EXACT_ROWS", "check_memory", "large_process", "physical_memory", "softmax_process"]
+__all__ = ["EXACT_ROWS", "check_memory", "known_models", "large_process", "physical_memory", "softmax_process"]

@@ -65,6 +65,10 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         What more than two classes are. "shared": one model, with one kernel and one search for all; "ovr": one model
         per class against the rest, each with a kernel of its own; "softmax": one model with the softmax likelihood
         (instead of ``likelihood``). See Notes.
+    warm_start : bool
+        Whether a fit that uses inducing inputs or neighbours begins with kernel and hyperparameters of the last one,
+        and searches with all rows at once: for the same data with further rows. Inducing inputs are chosen anew among
+        all rows. With a ``kernel`` of another form, or other features, nothing is taken over.
     theta : {"optimum", "integrate"}
         Hyperparameters of the predictions: the best ones, or a fixed set of them about the optimum with importance
         weights (see ``integration_``), for several times the cost of a fit.
@@ -199,6 +203,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         reduce: str | float | None = "auto",
         inducing: Any = "auto",
         multi_class: str = "shared",
+        warm_start: bool = False,
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -222,6 +227,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         self.reduce = reduce
         self.inducing = inducing
         self.multi_class = multi_class
+        self.warm_start = warm_start
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts

@@ -96,6 +96,10 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         inducing inputs and neighbouring rows, as the data need them, with ``kernel``, or without one a Gaussian or a
         Matern kernel with one length scale per feature. A number: by as many inducing inputs at most. Predictions are
         then those of ``inference``; see the guide on large data.
+    warm_start : bool
+        Whether a fit that uses inducing inputs or neighbours begins with kernel and hyperparameters of the last one,
+        and searches with all rows at once: for the same data with further rows. Inducing inputs are chosen anew among
+        all rows. With a ``kernel`` of another form, or other features, nothing is taken over.
     theta : {"optimum", "integrate"}
         Hyperparameters of the predictions: the best ones, or a fixed set of them about the optimum with importance
         weights (see ``integration_``), for several times the cost of a fit.
@@ -220,6 +224,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         fix_variance: bool = True,
         share_hyperparameters: bool = False,
         inducing: Any = "auto",
+        warm_start: bool = False,
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -242,6 +247,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         self.fix_variance = fix_variance
         self.share_hyperparameters = share_hyperparameters
         self.inducing = inducing
+        self.warm_start = warm_start
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts

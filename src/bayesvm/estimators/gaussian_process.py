@@ -57,6 +57,9 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         Inference for many rows: exact, or by inducing inputs and neighbouring rows; see :class:`~bayesvm.BayesianSVC`.
     multi_class : {"shared", "ovr", "softmax"}
         What more than two classes are; see :class:`~bayesvm.BayesianSVC`.
+    warm_start : bool
+        Whether a fit by inducing inputs begins with the hyperparameters of the last one; see
+        :class:`~bayesvm.BayesianSVC`.
     theta, optimizer, n_starts, hyperprior, standardize, class_weight, class_prior, n_jobs, random_state, evidence_tol,
     max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVC`.
@@ -94,6 +97,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         reduce: str | float | None = "auto",
         inducing: Any = "auto",
         multi_class: str = "shared",
+        warm_start: bool = False,
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -116,6 +120,7 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
         self.reduce = reduce
         self.inducing = inducing
         self.multi_class = multi_class
+        self.warm_start = warm_start
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts
@@ -163,6 +168,9 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         With several outputs: whether one set of hyperparameters (on standardised targets) serves them all.
     inducing : "auto", int or None
         Inference for many rows: exact, or by inducing inputs and neighbouring rows; see :class:`~bayesvm.BayesianSVC`.
+    warm_start : bool
+        Whether a fit by inducing inputs begins with the hyperparameters of the last one; see
+        :class:`~bayesvm.BayesianSVC`.
     theta, optimizer, n_starts, hyperprior, standardize, n_jobs, random_state, evidence_tol, max_evaluations, verbose
         As in :class:`~bayesvm.BayesianSVR`.
 
@@ -193,6 +201,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         reduce: str | float | None = "auto",
         share_hyperparameters: bool = False,
         inducing: Any = "auto",
+        warm_start: bool = False,
         theta: str = "optimum",
         optimizer: str | None = "bfgs",
         n_starts: int = 4,
@@ -212,6 +221,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
         self.reduce = reduce
         self.share_hyperparameters = share_hyperparameters
         self.inducing = inducing
+        self.warm_start = warm_start
         self.theta = theta
         self.optimizer = optimizer
         self.n_starts = n_starts

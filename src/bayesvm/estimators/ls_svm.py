@@ -20,13 +20,14 @@ from bayesvm.estimators._arguments import (
     whole,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
+from bayesvm.estimators._large import EXACT_ROWS, known_models
 from bayesvm.estimators._numbers import scaled_targets
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.kernels import Gaussian, Linear, Polynomial, as_kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.models.base import TrainingData
 from bayesvm.models.candidates import ListOfKernels
-from bayesvm.models.ls_svm import LeastSquares
+from bayesvm.models.ls_svm import FixedSizeLeastSquares, LeastSquares
 from bayesvm.models.scaling import TargetScale
 from bayesvm.typing import Matrix, Vector
 
@@ -83,20 +84,30 @@ class BayesianLSSVC(BayesianClassifier):
         With more than two classes: one output per class with common hyperparameters and one eigen-decomposition, or a
         machine per class against the rest.
     n_components : "auto" or int
-        Leading eigenpairs of the centred Gram matrix that are kept. "auto": all for up to 3000 rows, 500 beyond. With
+        Leading eigenpairs of the centred Gram matrix that are kept. "auto": all for up to 3000 rows, 500 beyond (with
+        ``inducing=None``). With
         fewer than all, coefficients come from preconditioned conjugate gradients, variances are never understated, and
         ``approximations_`` says what was left out.
     landmarks : int, optional
         Number of rows, drawn with ``random_state``, in whose span the machine lives (Nystrom); all rows are fitted. For
         n up to 100000 and more.
+    inducing : "auto", int or None
+        Many rows. None: as ``n_components`` and ``landmarks`` say. "auto": beyond 3000 rows, if none of
+        ``n_components``, ``landmarks`` and ``prune`` is given, the kernel is learnt by the evidence with inducing
+        inputs, and the machine rests on as many rows as are needed, up to 500, chosen one after the other where the
+        ones before explain least (fixed-size LS-SVM). A number: on as many at most, whatever the number of rows.
+    warm_start : bool
+        Whether a fit by inducing inputs begins with the hyperparameters of the last one; see
+        :class:`~bayesvm.BayesianSVC`.
     prune : float or int, optional
         Fraction or number of rows on which the machine shall rest, found by leaving out the smallest support values
         with refits; see ``pruning_curves_``.
     robust : bool
         Whether rows with large residuals lose their weight, after which levels 1 and 2 are repeated at the same kernel.
     optimizer : {"bfgs", None}
-        BFGS ascent of the evidence, or None to keep the parameters of ``kernel``. Beyond 3000 rows they are learnt from
-        2000 rows drawn with ``random_state``; levels 1 and 2 use all rows.
+        BFGS ascent of the evidence, or None to keep the parameters of ``kernel``. Beyond 3000 rows they are learnt by
+        the evidence with inducing inputs or, with ``inducing=None``, from 2000 rows drawn with ``random_state``; levels
+        1 and 2 use all rows.
     n_starts : int
         Number of starts.
     hyperprior : Hyperprior, optional
@@ -180,6 +191,8 @@ class BayesianLSSVC(BayesianClassifier):
         multi_class: str = "shared",
         n_components: int | str = "auto",
         landmarks: int | None = None,
+        inducing: Any = "auto",
+        warm_start: bool = False,
         prune: float | int | None = None,
         robust: bool = False,
         optimizer: str | None = "bfgs",
@@ -203,6 +216,8 @@ class BayesianLSSVC(BayesianClassifier):
         self.multi_class = multi_class
         self.n_components = n_components
         self.landmarks = landmarks
+        self.inducing = inducing
+        self.warm_start = warm_start
         self.prune = prune
         self.robust = robust
         self.optimizer = optimizer
@@ -220,7 +235,7 @@ class BayesianLSSVC(BayesianClassifier):
 
     def _spec(self, data: TrainingData) -> LeastSquares:
         options = {"relearn": False, "least_noise": 1e-2, "shared": self.multi_class == "shared"}
-        return least_squares(self, **options)
+        return least_squares(self, data, **options)
 
     # -- prediction ---------------------------------------------------------------------------------------------------
     def _log_odds(self, inputs: Inputs) -> Matrix:
@@ -288,7 +303,8 @@ class BayesianLSSVR(BayesianRegressor):
 
     Parameters
     ----------
-    kernel, ard, fit_intercept, n_components, landmarks, prune, robust, optimizer, n_starts, hyperprior, standardize
+    kernel, ard, fit_intercept, n_components, landmarks, inducing, warm_start, prune, robust, optimizer, n_starts,
+    hyperprior, standardize
         See :class:`~bayesvm.BayesianLSSVC`. Targets need no scaling: levels 2 and 3 follow their scale.
     n_jobs, random_state, evidence_tol, max_evaluations, verbose
         See :class:`~bayesvm.BayesianLSSVC`.
@@ -327,6 +343,8 @@ class BayesianLSSVR(BayesianRegressor):
         fit_intercept: bool = True,
         n_components: int | str = "auto",
         landmarks: int | None = None,
+        inducing: Any = "auto",
+        warm_start: bool = False,
         prune: float | int | None = None,
         robust: bool = False,
         optimizer: str | None = "bfgs",
@@ -344,6 +362,8 @@ class BayesianLSSVR(BayesianRegressor):
         self.fit_intercept = fit_intercept
         self.n_components = n_components
         self.landmarks = landmarks
+        self.inducing = inducing
+        self.warm_start = warm_start
         self.prune = prune
         self.robust = robust
         self.optimizer = optimizer
@@ -357,7 +377,7 @@ class BayesianLSSVR(BayesianRegressor):
         self.verbose = verbose
 
     def _spec(self, data: TrainingData) -> LeastSquares:
-        return least_squares(self)
+        return least_squares(self, data)
 
     def _target_scale(self, Y: Matrix, weights: Vector | None) -> TargetScale:
         """Leave the targets as they are: levels 2 and 3 follow their scale."""
@@ -368,7 +388,7 @@ class BayesianLSSVR(BayesianRegressor):
         return compare_kernels(self)
 
 
-def least_squares(estimator: Any, **options: Any) -> LeastSquares:
+def least_squares(estimator: Any, data: TrainingData, **options: Any) -> LeastSquares:
     """Return the specification that the two machines share."""
     kernel = estimator.kernel
     if kernel is None:
@@ -381,17 +401,27 @@ def least_squares(estimator: Any, **options: Any) -> LeastSquares:
     given = not (kernel is None or isinstance(kernel, str))
     candidates = ListOfKernels(tuple(own.with_ard() if estimator.ard else own for own in kernels), given)
     automatic = isinstance(estimator.n_components, str)
-    return LeastSquares(
-        candidates,
-        bool(estimator.fit_intercept),
-        None if automatic else int(estimator.n_components),
-        estimator.landmarks,
-        estimator.prune,
-        bool(estimator.robust),
-        hyperprior=hyperprior(estimator),
-        options=search_options(estimator),
+    given_options = {
+        "fit_intercept": bool(estimator.fit_intercept),
+        "n_components": None if automatic else int(estimator.n_components),
+        "landmarks": estimator.landmarks,
+        "prune": estimator.prune,
+        "robust": bool(estimator.robust),
+        "hyperprior": hyperprior(estimator),
+        "options": search_options(estimator),
         **options,
-    )
+    }
+    asked = estimator.inducing
+    plain = automatic and estimator.landmarks is None and estimator.prune is None
+    if asked is None or (asked == "auto" and not (plain and data.n_rows > EXACT_ROWS)):
+        return LeastSquares(candidates, **given_options)
+    if not plain:
+        raise ValueError(
+            f"inducing: expected 'auto' or None together with n_components, landmarks or prune, found {asked!r}"
+        )
+    only = candidates.kernels[0] if len(candidates.kernels) == 1 else None
+    begin = known_models(estimator, data, only) or candidates
+    return FixedSizeLeastSquares(begin, **given_options, size=None if asked == "auto" else int(asked))
 
 
 def compare_kernels(estimator: Any) -> list[KernelRank]:

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 
 from bayesvm.hyper import inducing, local
-from bayesvm.hyper.inducing import InducingObjective
+from bayesvm.hyper.inducing import InducingEvidence
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective
 from bayesvm.inference.low_rank import features
 
@@ -42,11 +42,11 @@ def expected_cost(objective: object) -> Cost:
 
 
 @expected_cost.register
-def _(objective: InducingObjective) -> Cost:
-    n, m, q = objective.n_rows, objective.rows.size, len(objective.outputs)
+def _(objective: InducingEvidence) -> Cost:
+    n, m, q = objective.n_rows, objective.numbers.size, objective.n_outputs
     steps = 1 if objective.likelihood.traits.quadratic else STEPS
     memory = 8.0 * (min(n * m, inducing.KEPT) + 4 * features.BLOCK + 8 * m * m + 12 * n * q)
-    entries = n * m * (ENTRY + FEATURE * objective.n_features)
+    entries = n * m * (ENTRY + FEATURE * objective.inputs.n_features)
     return Cost(memory, n * m * m * (1.0 + q * (steps + 3.0)) + 2.0 * entries)
 
 

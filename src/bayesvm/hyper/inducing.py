@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Self
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,8 +22,8 @@ from bayesvm.hyper.objective import Evaluation, ModelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence, Inference, Posterior
 from bayesvm.inference.laplace import Laplace
-from bayesvm.inference.low_rank import ArrayFeatures, Features, WeightEvidence, infer_weights
-from bayesvm.inference.low_rank.features import row_slices
+from bayesvm.inference.low_rank import FeatureBlock, Features, WeightEvidence, infer_weights
+from bayesvm.inference.low_rank.features import Sums, added, row_slices
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
@@ -36,62 +37,217 @@ NEGLIGIBLE = 1e-10
 
 
 @dataclasses.dataclass(frozen=True)
-class KernelFeatures(Features):
-    r"""The features :math:`K_{nm} L^{-\top}`, computed anew in every pass.
+class FeatureMap:
+    r"""The map of rows to their features :math:`K_{nm} L^{-\top}`.
 
     Parameters
     ----------
     kernel : Kernel
         With its parameters.
-    X, Z : Inputs
-        Rows and inducing inputs.
+    Z : Inputs
+        Inducing inputs.
     factor : Cholesky
-        Of the Gram matrix of Z.
+        Of their Gram matrix.
     """
 
     kernel: Kernel
-    X: Inputs
     Z: Inputs
     factor: Cholesky
 
     @classmethod
-    def of(cls, kernel: Kernel, X: Inputs, Z: Inputs) -> KernelFeatures:
+    def of(cls, kernel: Kernel, Z: Inputs) -> FeatureMap:
         """Factor the Gram matrix of the inducing inputs (with the jitter that it needs, if any)."""
         what = f"the Gram matrix of {len(Z)} inducing inputs"
-        return cls(kernel, X, Z, cholesky(kernel.gram(Z), jitter=True, what=what))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and of features."""
-        return len(self.X), len(self.Z)
-
-    def blocks(self) -> Iterator[tuple[slice, Matrix]]:
-        """Yield the features of all rows."""
-        for rows in row_slices(*self.shape):
-            yield rows, self.at(block(self.X, rows))
+        return cls(kernel, Z, cholesky(kernel.gram(Z), jitter=True, what=what))
 
     def at(self, X: Inputs) -> Matrix:
         """Return the features of some rows."""
         return self.factor.half_solve(self.kernel.gram(X, self.Z).T).T
 
-    def kept(self) -> Features:
-        """Return the same features in memory, if they are not too many."""
-        if self.shape[0] * self.shape[1] > KEPT:
+    def block(self, X: Inputs, targets: Matrix, likelihood: Likelihood, phi: Matrix | None = None) -> InputBlock:
+        """Return some rows with their features, which may be known already."""
+        phi = self.at(X) if phi is None else phi
+        residual = np.maximum(self.kernel.diag(X) - np.einsum("ij,ij->i", phi, phi), 0.0)
+        return InputBlock(phi, residual, targets, likelihood, X)
+
+
+@dataclasses.dataclass(frozen=True)
+class InputBlock(FeatureBlock):
+    """Some rows with their features and inputs."""
+
+    X: Inputs
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelFeatures(Features):
+    """The features of rows in memory, kept or computed anew in every pass.
+
+    Parameters
+    ----------
+    map : FeatureMap
+        From rows to features.
+    X, targets, likelihood : Inputs, array of shape (n, q), Likelihood
+        The rows.
+    phi : array, shape (n, m), optional
+        Their features, if they are kept.
+    """
+
+    map: FeatureMap
+    X: Inputs
+    targets: Matrix
+    likelihood: Likelihood
+    phi: Matrix | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.map.Z)
+
+    def blocks(self) -> Iterator[InputBlock]:
+        """Yield all rows in order."""
+        for rows in row_slices(len(self.X), self.n_features):
+            likelihood = self.likelihood.part(np.arange(rows.start, rows.stop))
+            phi = None if self.phi is None else self.phi[rows]
+            yield self.map.block(rows_of(self.X, rows), self.targets[rows], likelihood, phi)
+
+    def total(self, share: Callable[[Any], Sums]) -> Sums:
+        """Return the sums over all blocks."""
+        return added(map(share, self.blocks()))
+
+    def kept(self) -> KernelFeatures:
+        """Return the same with the features in memory, if they are not too many."""
+        if len(self.X) * self.n_features > KEPT:
             return self
-        phi = np.empty(self.shape)
-        for rows, part in self.blocks():
-            phi[rows] = part
-        return ArrayFeatures(phi)
+        return dataclasses.replace(self, phi=np.concatenate([part.phi for part in self.blocks()]))
 
 
-def block(X: Inputs, rows: slice) -> Inputs:
+def rows_of(X: Inputs, rows: slice) -> Inputs:
     """Return consecutive rows."""
     whole = rows.start == 0 and rows.stop == len(X)
     return X if whole else X.take(np.arange(rows.start, rows.stop))
 
 
 @dataclasses.dataclass(frozen=True)
-class InducingObjective(ModelParameters):
+class GradientShare:
+    """What a block of rows adds to the derivatives in the parameters of the kernel."""
+
+    map: FeatureMap
+    found: tuple[WeightEvidence, ...]
+
+    def __call__(self, block: InputBlock) -> Sums:
+        """Return the derivatives by the cross Gram matrix and the diagonal of these rows."""
+        kernel, parts = self.map.kernel, [e.feature_cotangent(block) for e in self.found]
+        bar, diagonal = added(parts)
+        pulled = kernel.cross_pullback(block.X, self.map.Z, self.map.factor.back_solve(bar.T).T)
+        return (pulled + kernel.diag_pullback(block.X, diagonal),)
+
+
+@dataclasses.dataclass(frozen=True)
+class InferredWeights:
+    """What inference says at given hyperparameters.
+
+    Attributes
+    ----------
+    map : FeatureMap
+        From rows to features.
+    likelihood : Likelihood
+        At these hyperparameters.
+    features : Features
+        Of all rows.
+    found : tuple of WeightEvidence
+        One per output.
+    """
+
+    map: FeatureMap
+    likelihood: Likelihood
+    features: Features
+    found: tuple[WeightEvidence, ...]
+
+    def evidence(self) -> Evidence:
+        """Return the evidence of all outputs; ``latent`` are the latent values at the inducing inputs."""
+        lower = self.map.factor.lower()
+        return total_evidence(self.found, np.stack([lower @ e.posterior.mean for e in self.found]))
+
+    def posteriors(self, rows: Indices) -> tuple[Posterior, ...]:
+        """Return the posteriors in the form that prediction shares; ``rows`` are the numbers of the inducing inputs."""
+        prior = self.map.factor
+        return tuple(
+            Posterior(rows, prior.back_solve(e.posterior.mean), InducingFactor(rows, prior, e.posterior.factor))
+            for e in self.found
+        )
+
+    def kernel_gradient(self) -> Vector:
+        """Return the derivatives in the parameters of the kernel."""
+        factor = self.map.factor
+        (gradient,) = self.features.total(GradientShare(self.map, self.found))
+        inner = factor.back_solve(np.sum([e.gram_cotangent() for e in self.found], axis=0))
+        return np.asarray(gradient + self.map.kernel.pullback(self.map.Z, -0.5 * factor.back_solve(inner.T)))
+
+
+class InducingEvidence(ModelParameters, ABC):
+    r"""Log evidence with inducing inputs plus log hyperprior of :math:`\theta`, wherever the rows are."""
+
+    prior: Hyperprior
+    inference: Inference
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of training rows."""
+
+    @property
+    @abstractmethod
+    def n_outputs(self) -> int:
+        """Number of latent functions."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> Inputs:
+        """The inducing inputs."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> Indices:
+        """Row numbers of the inducing inputs, increasing."""
+
+    @abstractmethod
+    def features_here(self, inferred: InferredWeights) -> KernelFeatures:
+        """Return the features of the rows that are in memory: of all of them, or of a sample."""
+
+    @abstractmethod
+    def features(self, made: FeatureMap, likelihood: Likelihood) -> Features:
+        """Return the features of all rows."""
+
+    @abstractmethod
+    def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
+        """Return value, gradient and evidence at ``theta``, and posteriors where these are needed."""
+
+    def infer(self, theta: Vector, warm_start: Vector | None = None) -> InferredWeights:
+        """Return the evidence of every output in terms of the weights, without the gradient.
+
+        ``warm_start`` is the ``latent`` of an evidence with the same inducing inputs; it changes the cost, not the
+        result.
+        """
+        kernel, likelihood = self.model(np.asarray(theta, dtype=float))
+        made = FeatureMap.of(kernel, self.inputs)
+        features = self.features(made, likelihood)
+        starts = [None] * self.n_outputs if warm_start is None else made.factor.half_solve(warm_start.T).T
+        found = (
+            infer_weights(features, likelihood, n_rows=self.n_rows, output=k, warm_start=start)
+            for k, start in enumerate(starts)
+        )
+        return InferredWeights(made, likelihood, features, tuple(found))
+
+    def value_and_gradient(self, inferred: InferredWeights, theta: Vector) -> tuple[float, Vector]:
+        """Return the log evidence plus the log hyperprior with its derivatives."""
+        dphi = np.sum([e.dphi for e in inferred.found], axis=0)
+        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
+        gradient = np.concatenate([inferred.kernel_gradient(), dphi]) + prior_gradient
+        return sum(e.value for e in inferred.found) + log_prior, gradient
+
+
+@dataclasses.dataclass(frozen=True)
+class InducingObjective(InducingEvidence):
     r"""Log evidence with inducing inputs plus log hyperprior of :math:`\theta` = (kernel, likelihood), all logarithms.
 
     Parameters
@@ -133,36 +289,37 @@ class InducingObjective(ModelParameters):
         return self.X.n_features
 
     @property
+    def n_outputs(self) -> int:
+        """Number of latent functions."""
+        return 1 if self.y.ndim == 1 else int(self.y.shape[1])
+
+    @property
     def outputs(self) -> tuple[Vector, ...]:
         """Targets of every output."""
         return (self.y,) if self.y.ndim == 1 else tuple(np.ascontiguousarray(self.y.T))
+
+    @property
+    def inputs(self) -> Inputs:
+        """The inducing inputs."""
+        return self.X.take(self.rows)
+
+    @property
+    def numbers(self) -> Indices:
+        """Row numbers of the inducing inputs."""
+        return self.rows
 
     def at_inputs(self, rows: Indices) -> Self:
         """Return the objective with other inducing inputs, given by their row numbers in any order."""
         return dataclasses.replace(self, rows=np.sort(rows))
 
-    def features(self, kernel: Kernel) -> KernelFeatures:
-        """Return the features of a kernel."""
-        return KernelFeatures.of(kernel, self.X, self.X.take(self.rows))
+    def features(self, made: FeatureMap, likelihood: Likelihood) -> KernelFeatures:
+        """Return the features of all rows, in memory if they are not too many."""
+        return KernelFeatures(made, self.X, self.y.reshape(self.n_rows, -1), likelihood).kept()
 
-    def infer(self, theta: Vector, warm_start: Vector | None = None) -> tuple[WeightEvidence, ...]:
-        """Return the evidence of every output in terms of the weights, without the gradient."""
-        kernel, likelihood = self.model(np.asarray(theta, dtype=float))
-        return self._inferred(*_with_residual(self.features(kernel)), likelihood, warm_start)
-
-    def posteriors(self, theta: Vector, found: Sequence[WeightEvidence]) -> tuple[Posterior, ...]:
-        """Return the posteriors of all outputs in the form that prediction shares, from what was inferred."""
-        prior = self.features(self.model(np.asarray(theta, dtype=float))[0]).factor
-        return tuple(_posterior(self.rows, prior, e) for e in found)
-
-    def _inferred(
-        self, features: Features, residual: Vector, likelihood: Likelihood, warm_start: Vector | None
-    ) -> tuple[WeightEvidence, ...]:
-        starts = [None] * len(self.outputs) if warm_start is None else np.atleast_2d(warm_start)
-        return tuple(
-            infer_weights(features, residual, y, likelihood, warm_start=start)
-            for y, start in zip(self.outputs, starts, strict=True)
-        )
+    def features_here(self, inferred: InferredWeights) -> KernelFeatures:
+        """Return the features of all rows, which were made for the inference."""
+        assert isinstance(inferred.features, KernelFeatures)
+        return inferred.features
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
         """Return value, gradient, posteriors and evidence at ``theta``; the evidence has no cotangent of its own.
@@ -170,45 +327,12 @@ class InducingObjective(ModelParameters):
         ``warm_start`` is the ``evidence.latent`` of an earlier evaluation; it changes the cost, not the result.
         """
         theta = np.asarray(theta, dtype=float)
-        kernel, likelihood = self.model(theta)
-        made = self.features(kernel)
-        features, residual = _with_residual(made)
-        found = self._inferred(features, residual, likelihood, warm_start)
-        gradient = np.concatenate([self._pulled_back(made, features, found), np.sum([e.dphi for e in found], axis=0)])
-        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
-        evidence = total_evidence(found)
-        posteriors = tuple(_posterior(self.rows, made.factor, e) for e in found)
-        return Evaluation(theta, evidence.value + log_prior, gradient + prior_gradient, posteriors, evidence)
-
-    def _pulled_back(self, made: KernelFeatures, features: Features, found: Sequence[WeightEvidence]) -> Vector:
-        """Return the derivatives in the parameters of the kernel."""
-        kernel, factor, Z = made.kernel, made.factor, made.Z
-        gradient = np.zeros(kernel.theta.size)
-        curvature = np.sum([e.derivatives.curvature for e in found], axis=0)
-        for rows, phi in features.blocks():
-            X = block(self.X, rows)
-            bar = found[0].feature_cotangent(rows, phi)
-            for e in found[1:]:
-                bar += e.feature_cotangent(rows, phi)
-            gradient += kernel.cross_pullback(X, Z, factor.back_solve(bar.T).T)
-            gradient += kernel.diag_pullback(X, -0.5 * curvature[rows])
-        inner = factor.back_solve(np.sum([e.gram_cotangent() for e in found], axis=0))
-        return gradient + kernel.pullback(Z, -0.5 * factor.back_solve(inner.T))
+        inferred = self.infer(theta, warm_start)
+        value, gradient = self.value_and_gradient(inferred, theta)
+        return Evaluation(theta, value, gradient, inferred.posteriors(self.rows), inferred.evidence())
 
 
-def _with_residual(made: KernelFeatures) -> tuple[Features, Vector]:
-    """Return the features, in memory if they fit, and the prior variances that they leave over."""
-    features = made.kept()
-    return features, np.maximum(made.kernel.diag(made.X) - features.squared_norms(), 0.0)
-
-
-def _posterior(rows: Indices, prior: Cholesky, found: WeightEvidence) -> Posterior:
-    """Return the posterior of the weights in the form that prediction shares."""
-    alpha = prior.back_solve(found.posterior.mean)
-    return Posterior(rows, alpha, InducingFactor(rows, prior, found.posterior.factor))
-
-
-def total_evidence(found: Sequence[WeightEvidence]) -> Evidence:
+def total_evidence(found: Sequence[WeightEvidence], latent: Matrix) -> Evidence:
     """Return the evidence of independent outputs; the status is that of the first that did not converge."""
     return Evidence(
         sum(e.value for e in found),
@@ -217,7 +341,7 @@ def total_evidence(found: Sequence[WeightEvidence]) -> Evidence:
         np.empty((0, 0)),
         np.sum([e.dphi for e in found], axis=0),
         next((e.status for e in found if not e.status.ok), found[0].status),
-        np.stack([e.latent for e in found]),
+        latent,
         sum(e.n_iter for e in found),
     )
 
@@ -272,4 +396,14 @@ def greedy_rows(kernel: Kernel, X: Inputs, size: int, *, enough: float = 0.0) ->
     return GreedyChoice(np.array(rows, dtype=np.intp), np.array(left))
 
 
-__all__ = ["GreedyChoice", "InducingObjective", "KernelFeatures", "block", "greedy_rows", "total_evidence"]
+__all__ = [
+    "FeatureMap",
+    "GreedyChoice",
+    "InducingEvidence",
+    "InducingObjective",
+    "InferredWeights",
+    "InputBlock",
+    "KernelFeatures",
+    "greedy_rows",
+    "rows_of",
+]

@@ -25,11 +25,12 @@ import dataclasses
 import functools
 import logging
 from collections.abc import Callable, Sequence
+from typing import Self
 
 import numpy as np
 
 from bayesvm.hyper.cost import expected_cost
-from bayesvm.hyper.inducing import InducingObjective, greedy_rows
+from bayesvm.hyper.inducing import InducingEvidence, InducingObjective, greedy_rows
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.neighbours import OWN, Neighbourhood, neighbourhoods
@@ -75,8 +76,9 @@ STAYS = 0.05
 #: Predicted gain per hyperparameter and row, in nats, at which a round has converged.
 GAIN = 1e-5
 
-#: What the evidence of many rows may be.
+#: What the evidence of many rows may be: of rows in memory, or wherever they are.
 LargeObjective = InducingObjective | LocalGaussianObjective | LocalObjective
+ManyRows = InducingEvidence | LocalGaussianObjective | LocalObjective
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,11 +94,13 @@ class LargeProblem(ModelParameters):
     y : array, shape (n,) or (n, q)
         Labels -1/+1 or targets, one column per output.
     size : int or None
-        Number of inducing inputs, with no neighbours beside them; None: chosen.
+        Number of inducing inputs; None: as many as are needed.
     prior : Hyperprior
         Density of theta.
     seed : int
         Of the samples and the order of the blocks.
+    neighbours : bool
+        Whether rows may be conditioned on their neighbours, where inducing inputs are not enough.
     """
 
     kernel: Kernel
@@ -107,6 +111,7 @@ class LargeProblem(ModelParameters):
     size: int | None = None
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
     seed: int = 0
+    neighbours: bool = True
 
     @property
     def n_rows(self) -> int:
@@ -123,29 +128,32 @@ class LargeProblem(ModelParameters):
         """Return the evaluation of the approximation that suits ``theta``."""
         return self.at(theta).evaluate(theta)
 
-    def smoothed(self) -> LargeProblem:
+    def smoothed(self) -> Self:
         """Return the problem with the smooth surrogate of its likelihood."""
         likelihood = self.likelihood.smoothed
         return dataclasses.replace(self, likelihood=likelihood, inference=self.inference.suited(likelihood))
 
     # -- the approximation --------------------------------------------------------------------------------------------
     def some_blocks(self, theta: Vector) -> LargeObjective:
-        """Return the evidence of a sample of the blocks, each given its neighbours among all rows."""
+        """Return the evidence of a sample of the blocks, each given its neighbours among all rows.
+
+        Without neighbours it is that of a sample of the rows.
+        """
+        if not self.neighbours:
+            return self.some_rows(theta)
         kernel, likelihood = self.model(np.asarray(theta, dtype=float))
-        if self.size is not None:
-            return self.at(theta)
         blocks = self._blocks(kernel, BLOCKS)
-        return self._with_neighbours(theta, blocks, self._greedy(kernel, likelihood)[0])
+        return self._with_neighbours(theta, blocks, self.greedy(kernel, likelihood)[0])
 
     def some_rows(self, theta: Vector) -> InducingObjective:
         """Return the evidence of a sample of the rows with fewer inducing inputs."""
-        return self._low_rank(self._greedy(*self.model(np.asarray(theta, dtype=float)))[0][:FEWER], POOL)
+        return self._low_rank(self.greedy(*self.model(np.asarray(theta, dtype=float)))[0][:FEWER], POOL)
 
     @property
     def either(self) -> bool:
         """Whether it is inducing inputs or neighbours, but not both, and the evidence has to decide."""
         method = isinstance(self.inference, Laplace | Exact)
-        return method and self.size is None and not self.likelihood.traits.quadratic
+        return method and self.neighbours and not self.likelihood.traits.quadratic
 
     def value_per_row(self, theta: Vector) -> float:
         """Return the evidence per row of the approximation that suits ``theta``, from a sample."""
@@ -163,11 +171,11 @@ class LargeProblem(ModelParameters):
             Number of rows that is enough; of blocks given their neighbours, the neighbours do not count.
         """
         kernel, likelihood = self.model(np.asarray(theta, dtype=float))
-        rows, left = self._greedy(kernel, likelihood)
+        rows, left = self.greedy(kernel, likelihood)
         low_rank = self._low_rank(rows, most)
         quadratic, method = likelihood.traits.quadratic, isinstance(self.inference, Laplace | Exact)
         many = self.n_rows > (GAUSSIAN_ROWS if quadratic else OTHER_ROWS)
-        if method and (self.size is not None or left <= ENOUGH or many):
+        if method and (not self.neighbours or left <= ENOUGH or many):
             return low_rank
         blocks = self._blocks(kernel, None if most is None else -(-most // OWN))
         local = self._with_neighbours(theta, blocks, rows)
@@ -199,7 +207,7 @@ class LargeProblem(ModelParameters):
         gain = beside.evaluate(theta).value - alone.evaluate(theta).value
         return beside if gain > WORTH * sum(block.own.size for block in blocks) else alone
 
-    def _greedy(self, kernel: Kernel, likelihood: Likelihood) -> tuple[Indices, float]:
+    def greedy(self, kernel: Kernel, likelihood: Likelihood) -> tuple[Indices, float]:
         r"""Return inducing inputs in the order of their choice, and what they leave, :math:`\tfrac12 W r` per row."""
         pool = np.arange(self.n_rows)
         if self.n_rows > POOL:
@@ -211,9 +219,9 @@ class LargeProblem(ModelParameters):
         return pool[choice.rows], all_of_it * float(choice.left[-1])
 
 
-def covered(objective: LargeObjective) -> int:
+def covered(objective: ManyRows) -> int:
     """Return the number of rows whose evidence it is."""
-    return objective.n_rows if isinstance(objective, InducingObjective) else objective.own.size
+    return objective.n_rows if isinstance(objective, InducingEvidence) else objective.own.size
 
 
 def typical_curvature(likelihood: Likelihood) -> float:
@@ -238,7 +246,7 @@ def maximize_large(maximizer: Maximizer, problem: LargeProblem, starts: Sequence
         single start searches with all rows at once.
     """
     if len(starts) == 1:
-        return _rounds(maximizer, starts, THEN, functools.partial(problem.smoothed().at, most=ROWS))
+        return search_rounds(maximizer, starts, THEN, functools.partial(problem.smoothed().at, most=ROWS))
     first = maximize_on_blocks(maximizer, problem, starts)
     if first.interrupted:
         return first
@@ -254,24 +262,38 @@ def maximize_on_blocks(maximizer: Maximizer, problem: LargeProblem, starts: Sequ
     smooth = problem.smoothed()
     shorter = first.theta - SHORTER * np.array(["lengthscale" in name for name in problem.names])
     inside = np.clip(shorter, problem.bounds[:, 0], problem.bounds[:, 1])
-    maximum = _rounds(maximizer, [first.theta, inside], FIRST, smooth.some_blocks)
+    maximum = search_rounds(maximizer, [first.theta, inside], FIRST, smooth.some_blocks)
     history = first.history + maximum.history
     if smooth.either and not maximum.interrupted:
-        other = _rounds(maximizer, [first.theta], FIRST[:1], smooth.some_rows)
+        other = search_rounds(maximizer, [first.theta], FIRST[:1], smooth.some_rows)
         history += other.history
         maximum = max(maximum, other, key=lambda found: smooth.value_per_row(found.theta))
     return dataclasses.replace(maximum, history=history)
 
 
-def _rounds(
-    maximizer: Maximizer, starts: Sequence[Vector], budgets: Sequence[int], choose: Callable[[Vector], LargeObjective]
+def search_rounds(
+    maximizer: Maximizer,
+    starts: Sequence[Vector],
+    budgets: Sequence[int],
+    choose: Callable[[Vector], ManyRows],
+    metric: Matrix | None = None,
 ) -> Maximum:
-    """Maximise what is chosen at the first start, choose anew, and so on; the last round runs until it has converged.
+    """Maximise what is chosen at the first start, choose anew, and so on, until theta stays where it is.
 
-    All starts take part in the first round.
+    Parameters
+    ----------
+    maximizer : Maximizer
+        Options of the searches.
+    starts : sequence of arrays
+        All take part in the first round.
+    budgets : sequence of int
+        Evaluations of each round.
+    choose : callable
+        Returns the evidence that suits a theta.
+    metric : array, optional
+        Inverse Hessian at the first start, if it is known.
     """
     history: tuple[StartRecord, ...] = ()
-    metric: Matrix | None = None
     for budget in budgets:
         objective = choose(starts[0])
         options = dataclasses.replace(
@@ -293,11 +315,12 @@ def _rounds(
     return dataclasses.replace(maximum, history=history)
 
 
-def describe(objective: LargeObjective) -> str:
+def describe(objective: ManyRows) -> str:
     """Return the approximation in words."""
+    if isinstance(objective, InducingEvidence):
+        return f"{objective.numbers.size} inducing inputs"
     words = [] if isinstance(objective, LocalObjective) else [f"{objective.rows.size} inducing inputs"]
-    if not isinstance(objective, InducingObjective):
-        words.append(f"{len(objective.neighbourhoods)} blocks given their neighbours")
+    words.append(f"{len(objective.neighbourhoods)} blocks given their neighbours")
     return " and ".join(words)
 
 
@@ -308,5 +331,6 @@ __all__ = [
     "describe",
     "maximize_large",
     "maximize_on_blocks",
+    "search_rounds",
     "typical_curvature",
 ]

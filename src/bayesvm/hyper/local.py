@@ -18,13 +18,14 @@ from typing import Self
 
 import numpy as np
 
-from bayesvm.hyper.inducing import KernelFeatures
+from bayesvm.hyper.inducing import FeatureMap, rows_of
 from bayesvm.hyper.neighbours import Neighbourhood
 from bayesvm.hyper.objective import ModelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence, Inference, Inferred
 from bayesvm.inference.exact import Exact
 from bayesvm.inference.low_rank.conditional import BlockSums, ConditionalBlock, TargetPosterior
+from bayesvm.inference.low_rank.features import row_slices
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
@@ -159,7 +160,7 @@ class LocalProcess:
     ----------
     kernel, likelihood, X, y : Kernel, Likelihood, Inputs, array of shape (n, q)
         Model and data.
-    made : KernelFeatures or None
+    made : FeatureMap or None
         Features of the inducing inputs, None if there are none.
     phi : array, shape (n, m)
         Features of all rows.
@@ -173,7 +174,7 @@ class LocalProcess:
     likelihood: Likelihood
     X: Inputs
     y: Matrix
-    made: KernelFeatures | None
+    made: FeatureMap | None
     phi: Matrix
     noise: Vector
     least: Vector
@@ -181,10 +182,11 @@ class LocalProcess:
     @classmethod
     def of(cls, kernel: Kernel, likelihood: Likelihood, X: Inputs, y: Matrix, rows: Indices) -> LocalProcess:
         """Compute features and noise."""
-        made = KernelFeatures.of(kernel, X, X.take(rows)) if rows.size else None
+        made = FeatureMap.of(kernel, X.take(rows)) if rows.size else None
         phi = np.empty((len(X), rows.size))
-        for part, values in made.blocks() if made is not None else ():
-            phi[part] = values
+        if made is not None:
+            for part in row_slices(len(X), rows.size):
+                phi[part] = made.at(rows_of(X, part))
         least = likelihood.derivatives(y[:, 0], y[:, 0])
         return cls(kernel, likelihood, X, y, made, phi, 1.0 / least.curvature, least.loss)
 

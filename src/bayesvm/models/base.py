@@ -54,6 +54,8 @@ class TrainingData:
         Standard deviation of the targets in the user's units, by which y was divided.
     standardizer : Standardizer or None
         The map from the user's units to those of X, None if there is none.
+    index : int
+        Of the output, where the data are those of one among several.
     """
 
     X: Inputs
@@ -65,6 +67,7 @@ class TrainingData:
     spread: float = 1.0
     scale: Vector = dataclasses.field(default_factory=lambda: np.ones(1))
     standardizer: Standardizer | None = None
+    index: int = 0
 
     def __sizeof__(self) -> int:
         """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
@@ -97,7 +100,7 @@ class TrainingData:
 
     def output(self, k: int) -> Self:
         """Return the data of one output alone."""
-        return dataclasses.replace(self, y=self.y[:, [k]], scale=self.scale[[k]])
+        return dataclasses.replace(self, y=self.y[:, [k]], scale=self.scale[[k]], index=k)
 
 
 def typical_distance(X: Inputs, weights: Vector | None) -> float:

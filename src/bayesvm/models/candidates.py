@@ -38,6 +38,28 @@ class ListOfKernels:
 
 
 @dataclasses.dataclass(frozen=True)
+class KnownModels:
+    """Kernels and hyperparameters of an earlier fit, one of each per output; nothing is chosen, and one start is made.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        With their learnt parameters.
+    thetas : tuple of arrays
+        All hyperparameters.
+    """
+
+    kernels: tuple[Kernel, ...]
+    thetas: tuple[Vector, ...]
+
+    def __call__(self, spec: ModelSpec, data: TrainingData, tried: Sequence[FittedModel]) -> Iterator[KernelCandidate]:
+        """Yield the kernel of the output, or of the last one there was; another likelihood starts as it is given."""
+        k = min(data.index, len(self.kernels) - 1)
+        fits = spec.objective(self.kernels[k], data).theta0.size == self.thetas[k].size
+        yield KernelCandidate(self.kernels[k], starts=[self.thetas[k]] if fits else (), given=not fits)
+
+
+@dataclasses.dataclass(frozen=True)
 class GrowingKernel:
     """Gaussian plus constant, then with a linear part, then the better of the two with one length scale per feature.
 
@@ -71,4 +93,4 @@ def _form(kernel: Kernel) -> str:
     return " + ".join(type(leaf).__name__.lower() for leaf in kernel.leaves())
 
 
-__all__ = ["GrowingKernel", "ListOfKernels", "OneKernel"]
+__all__ = ["GrowingKernel", "KnownModels", "ListOfKernels", "OneKernel"]

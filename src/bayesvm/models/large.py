@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesvm.hyper import Maximum
-from bayesvm.hyper.inducing import InducingObjective, total_evidence
+from bayesvm.hyper.inducing import InducingEvidence, InducingObjective, KernelFeatures
 from bayesvm.hyper.large import ENOUGH, SAMPLE, LargeProblem, describe, maximize_large, maximize_on_blocks
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective, LocalProcess
 from bayesvm.hyper.neighbours import bisected, largest, nearest, similarity
@@ -26,7 +26,6 @@ from bayesvm.inference.low_rank import WeightEvidence
 from bayesvm.inference.low_rank.conditional import Conditioned, TargetPosterior, conditioned
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.covariance_root import covariance_root
 from bayesvm.models.base import FittedModel, KernelCandidate, ModelSpec, TrainingData
@@ -56,8 +55,9 @@ class InducingModel(GaussianProcessModel):
         """Return the model with marginals at its training rows; no other method is known for inducing inputs."""
         assert method is None
         objective: Any = self.objective
-        found = objective.infer(self.theta, self.evidence.latent)
-        return dataclasses.replace(self, marginals=tuple(_marginals(e, self.likelihood) for e in found))
+        inferred = objective.infer(self.theta, self.evidence.latent)
+        marginals = row_marginals(objective.features_here(inferred), inferred.found)
+        return dataclasses.replace(self, marginals=marginals)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,19 +236,22 @@ class LargeProcess(GaussianProcess):
     Parameters
     ----------
     size : int or None
-        Number of inducing inputs; None: as many as are needed, and neighbours where these are not enough.
+        Number of inducing inputs; None: as many as are needed.
+    neighbours : bool
+        Whether rows may be conditioned on their neighbours, where inducing inputs are not enough.
     """
 
     search: ClassVar[Any] = staticmethod(maximize_large)
 
     size: int | None = None
+    neighbours: bool = True
 
     def objective(self, kernel: Kernel, data: TrainingData) -> Any:
         """Return the problem, after checks that likelihood and kernel can be used."""
         super().objective(kernel, sampled(data))
         likelihood, seed = weighted_likelihood(self.likelihood, data), self.options.random_state or 0
-        X, y = data.X, data.targets
-        return LargeProblem(kernel, likelihood, self.inference, X, y, self.size, self.hyperprior, seed)
+        sizes = (self.size, self.hyperprior, seed, self.neighbours)
+        return LargeProblem(kernel, likelihood, self.inference, data.X, data.targets, *sizes)
 
     def model(self, objective: Any, maximum: Maximum, data: TrainingData) -> GaussianProcessModel:
         """Return the model at the maximum, with inducing inputs and neighbours chosen there."""
@@ -257,18 +260,44 @@ class LargeProcess(GaussianProcess):
         kernel, likelihood = final.model(maximum.theta)
         maximum = dataclasses.replace(maximum, latent=None)  # that of other rows or blocks
         if isinstance(final, InducingObjective):
-            model = _inducing_model(final, maximum, data)
-            left = -model.evidence.terms["trace"] / (final.n_rows * model.n_outputs)
-            if self.size is None and left > 2.0 * ENOUGH:
-                message = "%d inducing inputs, as many as are tried, leave %.2g nats per row over: detail is lost"
-                logger.warning(message, final.rows.size, left)
-            return model
+            return self.inducing_model(InducingModel, final, maximum, data)
         evidence = final.evaluate(maximum.theta).evidence
         rows = final.rows if isinstance(final, LocalGaussianObjective) else np.empty(0, dtype=np.intp)
         attributes = _attributes(final.X.take(rows), data, (evidence.value, np.nan), np.nan)
         inputs = final.X.forget()
         local = LocalModel(kernel, likelihood, (), inputs, evidence, final, maximum, attributes=attributes)
         return local.with_marginals()
+
+    def inducing_model(
+        self, cls: type[InducingModel], objective: InducingEvidence, maximum: Maximum, data: TrainingData
+    ) -> InducingModel:
+        """Return the model with inducing inputs alone, with its marginals and the bounds of its evidence.
+
+        What too few inducing inputs lose is said in a warning of the log.
+        """
+        kernel, likelihood = objective.model(maximum.theta)
+        inferred = objective.infer(maximum.theta)
+        evidence, quadratic = inferred.evidence(), likelihood.traits.quadratic
+        upper = float(sum(e.upper_bound() for e in inferred.found)) if quadratic else np.nan
+        gap = upper - evidence.value if quadratic else -evidence.terms["trace"]
+        left = -evidence.terms["trace"] / (objective.n_rows * objective.n_outputs)
+        if self.size is None and left > 2.0 * ENOUGH:
+            message = "%d inducing inputs, as many as are tried, leave %.2g nats per row over: detail is lost"
+            logger.warning(message, objective.numbers.size, left)
+        kept: Any = objective
+        if isinstance(objective, InducingObjective):
+            kept = dataclasses.replace(objective, X=objective.X.forget())
+        return cls(
+            kernel,
+            likelihood,
+            inferred.posteriors(objective.numbers),
+            objective.inputs.forget(),
+            evidence,
+            kept,
+            maximum,
+            marginals=row_marginals(objective.features_here(inferred), inferred.found),
+            attributes=_attributes(objective.inputs, data, (evidence.value, upper), gap),
+        )
 
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> Any:
         """Return the model with its predictions calibrated, those of several classes together."""
@@ -278,44 +307,30 @@ class LargeProcess(GaussianProcess):
         return alone(model, scored(model, model.loo_latent()[0], data, self.calibrate, determined))
 
 
-def _inducing_model(objective: InducingObjective, maximum: Maximum, data: TrainingData) -> GaussianProcessModel:
-    """Return the model with inducing inputs alone, with its marginals and the bounds of its evidence."""
-    kernel, likelihood = objective.model(maximum.theta)
-    found = objective.infer(maximum.theta)
-    evidence, quadratic = total_evidence(found), likelihood.traits.quadratic
-    upper = float(sum(e.upper_bound() for e in found)) if quadratic else np.nan
-    gap = upper - evidence.value if quadratic else -evidence.terms["trace"]
-    Z = objective.X.take(objective.rows)
-    return InducingModel(
-        kernel,
-        likelihood,
-        objective.posteriors(maximum.theta, found),
-        Z.forget(),
-        evidence,
-        dataclasses.replace(objective, X=objective.X.forget()),  # type: ignore[arg-type]
-        maximum,
-        marginals=tuple(_marginals(e, likelihood) for e in found),
-        attributes=_attributes(Z, data, (evidence.value, upper), gap),
-    )
-
-
 def _attributes(Z: Inputs, data: TrainingData, bounds: tuple[float, float], gap: float) -> dict[str, Any]:
     """Return the fitted attributes that tell about the approximation."""
     return {"inducing_inputs": _in_units(Z, data), "log_evidence_bounds": np.array([bounds]), "approximation_gap": gap}
 
 
-def _marginals(found: WeightEvidence, likelihood: Likelihood) -> Marginals:
-    r"""Return the marginals at the training rows, from which the predictions without each row follow.
+def row_marginals(features: KernelFeatures, found: Sequence[WeightEvidence]) -> tuple[Marginals, ...]:
+    r"""Return the marginals at rows in memory, one object per output, from which predictions without each row follow.
 
     A row's own term tells about :math:`\phi_i^\top w` alone, of variance :math:`v_i - r_i`, and not about what the
     features leave over, of variance :math:`r_i`, which is added afterwards.
     """
-    d, copies = found.derivatives, likelihood.copies
-    explained = found.var - found.residual
-    rest = np.maximum(1.0 - explained * d.curvature / copies, LEAST_REST)
-    var = explained / rest + found.residual
-    step = explained / rest * d.gradient  # from the mean to that without the row, times the number of copies
-    return Marginals(found.latent, found.var, -step / var, found.var / var, copies)
+    copies = features.likelihood.copies
+    parts = [[e.moments(block) for e in found] for block in features.blocks()]
+    marginals = []
+    for own in zip(*parts, strict=True):
+        mean, var, residual = (np.concatenate([getattr(p, name) for p in own]) for name in ("mean", "var", "residual"))
+        curvature = np.concatenate([p.derivatives.curvature for p in own])
+        gradient = np.concatenate([p.derivatives.gradient for p in own])
+        explained = var - residual
+        rest = np.maximum(1.0 - explained * curvature / copies, LEAST_REST)
+        without = explained / rest + residual
+        step = explained / rest * gradient  # from the mean to that without the row, times the number of copies
+        marginals.append(Marginals(mean, var, -step / without, var / without, copies))
+    return tuple(marginals)
 
 
 def sampled(data: TrainingData) -> TrainingData:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from bayesvm.kernels.inputs import Inputs
 from bayesvm.persistence.container import VERSION
 from bayesvm.persistence.errors import ModelFileError
 from bayesvm.persistence.migrations import migrated
-from bayesvm.persistence.registry import REMOVED, Registry, present_name
+from bayesvm.persistence.registry import GONE, REMOVED, Registry, present_name
 from bayesvm.persistence.third_party import FOREIGN
 
 SPECIAL_FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
@@ -78,6 +79,8 @@ class Decoder:
 
     def _class(self, node: Mapping[str, Any]) -> type:
         cls = self._registry.class_of(node["class"])
+        if cls is None and present_name(str(node["class"])) in GONE:
+            raise ModelFileError(f"it holds {GONE[present_name(str(node['class']))]}")
         if cls is None:
             raise ModelFileError(
                 f"it holds a {node['class']!r}, which is not a class of this release; if it is a class of your own "
@@ -107,11 +110,17 @@ class Decoder:
             return inputs
         if issubclass(cls, BaseEstimator):
             estimator: Any = object.__new__(cls)
-            vars(estimator).update(fields)
+            vars(estimator).update(_later_arguments(cls, fields) | fields)
             return estimator
         if not dataclasses.is_dataclass(cls):
             raise ModelFileError(f"{node['class']} is not a record")
         return _record(cls, fields)
+
+
+def _later_arguments(cls: type[BaseEstimator], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constructor arguments that a release after that of the file has added, with their defaults."""
+    known = inspect.signature(cls).parameters.values()
+    return {p.name: p.default for p in known if p.name not in fields and p.default is not p.empty}
 
 
 def _record(cls: type, fields: dict[str, Any]) -> Any:

@@ -40,8 +40,6 @@ LAYERS = (
 RENAMED: Mapping[str, str] = {
     "distributed.BayesianSVC": "distributed.DistributedSVC",
     "distributed.BayesianSVR": "distributed.DistributedSVR",
-    "distributed.Ensemble": "distributed.CommitteeModel",
-    "distributed.Rule": "distributed.CommitteeRule",
     "estimators.Approximation": "models.Approximation",
     "estimators.Calibration": "models.Calibration",
     "estimators.Candidate": "models.Candidate",
@@ -74,6 +72,16 @@ RENAMED: Mapping[str, str] = {
 
 #: Classes that are no more: they are read as mappings of their fields, for the migration of what holds them.
 REMOVED = frozenset({"distributed.Shape", "distributed.SummedEvidence", "estimators.Nodes"})
+
+#: Classes that are no more, and what to do about a file that holds one.
+COMMITTEE = (
+    "a committee of blocks, which releases after 0.1 do not have; predict with bayesvm 0.1, or fit the same data anew: "
+    "DistributedSVC and DistributedSVR fit one machine to all rows"
+)
+GONE: Mapping[str, str] = {
+    f"distributed.{name}": COMMITTEE
+    for name in ("CommitteeModel", "CommitteeRule", "Ensemble", "Expert", "LocalMembers", "Member", "Rule")
+}
 
 
 @functools.cache
@@ -138,4 +146,4 @@ class Registry:
         return self._classes.get(name if ":" in name else present_name(name))
 
 
-__all__ = ["LAYERS", "REMOVED", "RENAMED", "Registry", "own_classes", "present_name", "storable"]
+__all__ = ["GONE", "LAYERS", "REMOVED", "RENAMED", "Registry", "own_classes", "present_name", "storable"]

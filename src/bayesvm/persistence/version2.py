@@ -80,18 +80,6 @@ def machine(fields: Fields) -> Fields:
     }
 
 
-def committee(fields: Fields) -> Fields:
-    """Return the fields of a committee of blocks, which had one output."""
-    kept = {name: fields[name] for name in ("kernel", "likelihood", "maximum", "candidates", "members")}
-    return {
-        **kept,
-        "log_evidence": fields["evidence"]["value"],
-        "columns": (fields["index"],),
-        "rules": (fields["rule"],),
-        "block_problems": fields["block_trouble"],
-    }
-
-
 def relevance_machine(fields: Fields) -> Fields:
     """Return the fields of a relevance vector model: one vector of weights, the constant first."""
     alpha, intercept = fields.pop("alpha"), fields.pop("intercept")
@@ -136,6 +124,12 @@ def self_tuning(fields: Fields) -> Fields:
     if "_log_prior" in fields:
         new["_frequencies"] = ClassFrequencies(fields["_log_prior"], fields["_log_empirical"])
     return _in_one_form(new, several=several)
+
+
+def distributed(fields: Fields) -> Fields:
+    """Return the fields of a distributed estimator, which was not fitted: those that were are refused."""
+    gone = ("partition", "committee", "posterior", "inference", "solver", "fix_variance")
+    return {name: value for name, value in self_tuning(fields).items() if name not in gone}
 
 
 def _in_one_form(fields: Fields, *, several: bool) -> Fields:
@@ -255,8 +249,7 @@ CHANGES: Mapping[str, Callable[[Fields], Fields]] = {
     "models.RelevanceVectorModel": relevance_machine,
     "models.LeastSquaresModel": ls_machine,
     "models.Mode": mode,
-    "distributed.CommitteeModel": committee,
-    **{f"distributed.{name}": self_tuning for name in ("DistributedSVC", "DistributedSVR")},
+    **{f"distributed.{name}": distributed for name in ("DistributedSVC", "DistributedSVR")},
     **{f"estimators.{name}": self_tuning for name in SELF_TUNING},
     **{f"estimators.{name}": online for name in ("OnlineGPClassifier", "OnlineGPRegressor")},
     **{f"estimators.{name}": network for name in ("BayesianMLPClassifier", "BayesianMLPRegressor")},

@@ -1,17 +1,22 @@
-r"""The rows of a feature matrix :math:`\Phi`, a block at a time: every pass over the data is one loop of this kind."""
+r"""The rows of a feature matrix :math:`\Phi` with their targets, as sums over blocks of rows see them."""
 
 from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
+from bayesvm.likelihoods.base import Likelihood
 from bayesvm.typing import Matrix, Vector
 
 #: Entries of the features that a block of rows holds.
 BLOCK = 1 << 20
+
+#: What is added up over blocks of rows: numbers and arrays, each with its own.
+Sums = tuple[Any, ...]
 
 
 def row_slices(n: int, width: int) -> Iterator[slice]:
@@ -20,70 +25,56 @@ def row_slices(n: int, width: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-class Features(ABC):
-    """A feature matrix with n rows and m columns that can be passed over block by block."""
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and of features."""
-
-    @abstractmethod
-    def blocks(self) -> Iterator[tuple[slice, Matrix]]:
-        """Yield all rows in order: which they are, and their features."""
-
-    def times(self, w: Vector) -> Vector:
-        r"""Return :math:`\Phi w`."""
-        product = np.empty(self.shape[0])
-        for rows, phi in self.blocks():
-            product[rows] = phi @ w
-        return product
-
-    def transposed_times(self, v: Vector) -> Vector:
-        r"""Return :math:`\Phi^\top v`."""
-        product = np.zeros(self.shape[1])
-        for rows, phi in self.blocks():
-            product += phi.T @ v[rows]
-        return product
-
-    def weighted_gram(self, weights: Vector) -> Matrix:
-        r"""Return :math:`\Phi^\top \operatorname{diag}(w)\, \Phi` for weights that are not negative."""
-        gram = np.zeros((self.shape[1], self.shape[1]))
-        for rows, phi in self.blocks():
-            used = weights[rows] > 0.0
-            scaled = (phi if used.all() else phi[used]) * np.sqrt(weights[rows][used])[:, None]
-            gram += scaled.T @ scaled
-        return gram
-
-    def squared_norms(self) -> Vector:
-        r"""Return :math:`|\phi_i|^2` of every row."""
-        norms = np.empty(self.shape[0])
-        for rows, phi in self.blocks():
-            norms[rows] = np.einsum("ij,ij->i", phi, phi)
-        return norms
+def added(parts: Iterable[Sums]) -> Sums:
+    """Return the sums of all parts, entry by entry, in the order given."""
+    iterator = iter(parts)
+    total = list(next(iterator))
+    for part in iterator:
+        for i, value in enumerate(part):
+            total[i] = total[i] + value
+    return tuple(total)
 
 
 @dataclasses.dataclass(frozen=True)
-class ArrayFeatures(Features):
-    """Features that are held in memory.
+class FeatureBlock:
+    r"""Some rows.
 
-    Parameters
+    Attributes
     ----------
-    phi : array, shape (n, m)
-        All of them.
+    phi : array, shape (b, m)
+        Features.
+    residual : array, shape (b,)
+        Prior variances that the features leave over, r.
+    targets : array, shape (b, q)
+        Labels -1/+1 or targets, one column per output.
+    likelihood : Likelihood
+        Of these rows.
     """
 
     phi: Matrix
+    residual: Vector
+    targets: Matrix
+    likelihood: Likelihood
+
+    def target(self, output: int) -> Vector:
+        """Return the targets of one output."""
+        return np.ascontiguousarray(self.targets[:, output])
+
+
+class Features(ABC):
+    """Rows that can be passed over block by block, here or elsewhere."""
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and of features."""
-        return int(self.phi.shape[0]), int(self.phi.shape[1])
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of features, m."""
 
-    def blocks(self) -> Iterator[tuple[slice, Matrix]]:
-        """Yield parts of the array."""
-        for rows in row_slices(*self.shape):
-            yield rows, self.phi[rows]
+    @abstractmethod
+    def total(self, share: Callable[[Any], Sums]) -> Sums:
+        """Return the sums over all blocks of what ``share`` returns for a block, always in the same order.
+
+        ``share`` takes a :class:`FeatureBlock`; it may travel to where the rows are.
+        """
 
 
-__all__ = ["ArrayFeatures", "Features", "row_slices"]
+__all__ = ["FeatureBlock", "Features", "Sums", "added", "row_slices"]

@@ -8,8 +8,10 @@ features leave :math:`r_i = k_i - |\phi_i|^2 \ge 0`. With the mode :math:`\hat w
 .. math:: \ln Z = -\sum_i \ell_i - \tfrac12 |\hat w|^2 - \tfrac12 \ln |S| - \tfrac12 \sum_i W_i r_i .
 
 For Gaussian noise this is Titsias' lower bound of the evidence (Titsias2009, (9)), for other losses Laplace's
-approximation of the analogous one. All sums are over rows, so any split of the rows gives the same result, one pass
-takes O(n m^2), and the memory is that of a block of rows and of a few m x m matrices.
+approximation of the analogous one. Everything is a sum over rows of numbers, of m-vectors or of m x m matrices, taken
+in three kinds of passes over the rows (:class:`ModeShare`, :class:`EndShare` and, for derivatives in the features,
+:meth:`WeightEvidence.feature_cotangent`). So it does not matter where the rows are and how they are split, a pass takes
+O(n m^2), and the memory is that of a block of rows and of a few m x m matrices.
 
 *Derivatives.* With :math:`V = S^{-1}`, :math:`g = \ell'`, the marginal variances
 :math:`v_i = \phi_i^\top V \phi_i + r_i`, :math:`u = \tfrac12 v \ell'''` and :math:`s = V \Phi^\top u`, where the mode
@@ -39,10 +41,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from bayesvm.inference.low_rank.features import Features
+from bayesvm.inference.low_rank.features import FeatureBlock, Features, Sums
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status, require
@@ -56,6 +59,8 @@ MAX_STEPS = 100
 HALVINGS = 60
 #: A step with the last factor is repeated while each divides the decrement by this much.
 CHORD_GAIN = 5.0
+#: Factors by which the weights of a warm start are tried.
+SHRINK = (1.0, 0.7, 0.4)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +84,15 @@ class WeightPosterior:
         return np.asarray(np.einsum("ij,ij->j", half, half))
 
 
+class RowMoments(NamedTuple):
+    """Latent values of some rows: means, variances v, what the features leave over of these, r, and the losses."""
+
+    mean: Vector
+    var: Vector
+    residual: Vector
+    derivatives: Derivatives
+
+
 @dataclasses.dataclass(frozen=True)
 class WeightEvidence:
     r"""Evidence with its cotangents; see the module for the formulas.
@@ -89,20 +103,16 @@ class WeightEvidence:
         Log evidence, and its named summands.
     posterior : WeightPosterior
         Of the weights.
-    var, residual : arrays, shape (n,)
-        Marginal variances of the latent values, and the part of them that the features leave over, v and r.
-    derivatives : Derivatives
-        Of the losses at the mode.
-    moved : array, shape (n,)
-        u, the weights of the mode's own change.
+    output : int
+        Which column of the targets it is of.
     s : array, shape (m,)
-        :math:`V \Phi^\top u`.
+        :math:`V \Phi^\top u`, where u are the weights of the mode's own change.
     dphi : array, shape (p,)
         Derivatives in the logarithms of the likelihood's free parameters.
+    squares : tuple of float
+        :math:`\sum g^2 / W` and :math:`\sum W (f - g / W)^2` of the rows with a curvature: what the upper bound needs.
     status : Status
         How the search for the mode ended.
-    latent : array, shape (n,)
-        Latent values at the mode: a later call may start there.
     n_iter : int
         Factorisations.
     """
@@ -110,26 +120,32 @@ class WeightEvidence:
     value: float
     terms: Mapping[str, float]
     posterior: WeightPosterior
-    var: Vector
-    residual: Vector
-    derivatives: Derivatives
-    moved: Vector
+    output: int
     s: Vector
     dphi: Vector
+    squares: tuple[float, float]
     status: Status
-    latent: Vector
     n_iter: int
 
-    def feature_cotangent(self, rows: slice, phi: Matrix) -> Matrix:
-        r"""Return :math:`\bar\Phi` of a block of rows."""
-        w, s, d = self.posterior.mean, self.s, self.derivatives
-        W, g = d.curvature[rows], d.gradient[rows]
-        bar = phi - self.posterior.factor.solve(phi.T).T
+    def moments(self, block: FeatureBlock) -> RowMoments:
+        """Return the latent values of a block of rows."""
+        f = block.phi @ self.posterior.mean
+        d = block.likelihood.derivatives(block.target(self.output), f)
+        return RowMoments(f, self.posterior.explained(block.phi) + block.residual, block.residual, d)
+
+    def feature_cotangent(self, block: FeatureBlock) -> tuple[Matrix, Vector]:
+        r"""Return :math:`\bar\Phi` and :math:`\bar k` of a block of rows."""
+        w, s, phi = self.posterior.mean, self.s, block.phi
+        d = block.likelihood.derivatives(block.target(self.output), phi @ w)
+        W, g = d.curvature, d.gradient
+        bar = -self.posterior.factor.solve(phi.T).T
+        moved = 0.5 * d.third * (block.residual - np.einsum("ij,ij->i", phi, bar))
+        bar += phi
         bar *= W[:, None]
-        bar -= np.outer(g + self.moved[rows] - W * (phi @ s), w)
+        bar -= np.outer(g + moved - W * (phi @ s), w)
         if np.any(s):
             bar += np.outer(g, s)
-        return bar
+        return bar, -0.5 * W
 
     def gram_cotangent(self) -> Matrix:
         r"""Return :math:`\Phi^\top \bar\Phi`."""
@@ -141,100 +157,182 @@ class WeightEvidence:
 
     def upper_bound(self) -> float:
         """Return the upper bound of the log evidence; the losses must be quadratic."""
-        d, w, factor = self.derivatives, self.posterior.mean, self.posterior.factor
-        used = d.curvature > 0.0
-        scaled = d.gradient[used] / np.sqrt(d.curvature[used])  # W^1/2 (f - y)
-        least = d.loss.sum() - 0.5 * (scaled @ scaled)
-        centred = scaled - np.sqrt(d.curvature[used]) * self.latent[used]  # -W^1/2 y
-        left = -2.0 * self.terms["trace"]
+        w, factor, (misfit, targets) = self.posterior.mean, self.posterior.factor, self.squares
+        least, left = -self.terms["loss"] - 0.5 * misfit, -2.0 * self.terms["trace"]
         lower = factor.lower()
         wider = lower @ lower.T
         target = wider @ w  # Phi' W y, since S w = Phi' W y at the mode
         wider[np.diag_indices_from(wider)] += left
         explained = target @ cholesky(wider, overwrite=True).solve(target)
-        quadratic = (centred @ centred - explained) / (1.0 + left)
-        return float(-least + self.terms["determinant"] - 0.5 * quadratic)
+        return float(-least + self.terms["determinant"] - 0.5 * (targets - explained) / (1.0 + left))
+
+
+@dataclasses.dataclass(frozen=True)
+class ModeShare:
+    r"""What a block adds at given weights: :math:`\sum \ell_i`, :math:`\Phi^\top g`, and :math:`\Phi^\top W \Phi`."""
+
+    w: Vector
+    output: int
+    curved: bool
+
+    def __call__(self, block: FeatureBlock) -> Sums:
+        """Return the sums; the matrix only if ``curved``."""
+        d = block.likelihood.derivatives(block.target(self.output), block.phi @ self.w)
+        first = float(np.sum(d.loss)), block.phi.T @ d.gradient
+        return (*first, weighted_gram(block.phi, d.curvature)) if self.curved else first
+
+
+@dataclasses.dataclass(frozen=True)
+class EndShare:
+    r"""What a block adds once the posterior is known.
+
+    :math:`\sum W_i r_i`, :math:`\Phi^\top u`, the two sums of squares of the upper bound, and for the parameters of the
+    likelihood :math:`-\sum \partial_\phi \ell_i - \tfrac12 \sum v_i\, \partial_\phi \ell''_i` and
+    :math:`\partial_\phi \ell'^\top \Phi`.
+    """
+
+    posterior: WeightPosterior
+    output: int
+
+    def __call__(self, block: FeatureBlock) -> Sums:
+        """Return the sums."""
+        y, f = block.target(self.output), block.phi @ self.posterior.mean
+        d, var = block.likelihood.derivatives(y, f), self.posterior.explained(block.phi) + block.residual
+        used = d.curvature > 0.0
+        W, g = d.curvature[used], d.gradient[used]
+        squares = float(np.sum(g**2 / W)), float(np.sum(W * (f[used] - g / W) ** 2))
+        sums = (float(d.curvature @ block.residual), block.phi.T @ (0.5 * var * d.third), *squares)
+        if not block.likelihood.theta.size:
+            return (*sums, np.empty(0), np.empty((0, block.phi.shape[1])))
+        p = block.likelihood.theta_derivatives(y, f)
+        return (*sums, -p.loss.sum(axis=1) - 0.5 * (p.curvature @ var), p.gradient @ block.phi)
+
+
+def weighted_gram(phi: Matrix, weights: Vector) -> Matrix:
+    r"""Return :math:`\Phi^\top \operatorname{diag}(w)\, \Phi` for weights that are not negative."""
+    used = weights > 0.0
+    scaled = (phi if used.all() else phi[used]) * np.sqrt(weights[used])[:, None]
+    return np.asarray(scaled.T @ scaled)
 
 
 def infer_weights(
-    features: Features, residual: Vector, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
+    features: Features, likelihood: Likelihood, *, n_rows: int, output: int = 0, warm_start: Vector | None = None
 ) -> WeightEvidence:
     """Return the evidence and the posterior of the weights.
 
     Parameters
     ----------
     features : Features
-        Of all rows.
-    residual : array, shape (n,)
-        Prior variances that the features leave over, r.
-    y : array, shape (n,)
-        Labels -1/+1 or targets.
+        Of all rows, with their targets.
     likelihood : Likelihood
-        With continuous first derivative and convex.
-    warm_start : array, shape (n,), optional
-        Latent values from which the search for the mode starts; they change the cost, not the result.
+        With continuous first derivative and convex; weights of rows are in ``features``.
+    n_rows : int
+        Number of rows.
+    output : int
+        Column of the targets.
+    warm_start : array, shape (m,), optional
+        Weights from which the search for the mode starts; they change the cost, not the result.
     """
     require("Laplace's method", likelihood, smoothness=1, convex=True)
-    point, factor, status, n_iter = _mode(features, y, likelihood, warm_start)
-    posterior, d = WeightPosterior(point.w, factor), point.d
+    quadratic = likelihood.traits.quadratic
+    tolerance, start = TOLERANCE * math.sqrt(n_rows), None if quadratic else warm_start
+    point, factor, status, n_iter = _Search(features, output, quadratic, tolerance).mode(start)
+    posterior = WeightPosterior(point.w, factor)
+    left, moved, misfit, targets, dphi, across = features.total(EndShare(posterior, output))
     terms = {
         "prior": -0.5 * float(point.w @ point.w),
-        "loss": -float(np.sum(d.loss)),
+        "loss": -point.loss,
         "determinant": -0.5 * factor.log_det(),
-        "trace": -0.5 * float(d.curvature @ residual),
+        "trace": -0.5 * left,
     }
-    var = np.array(residual)
-    for rows, phi in features.blocks():
-        var[rows] += posterior.explained(phi)
-    moved = 0.5 * var * d.third
-    s = factor.solve(features.transposed_times(moved)) if np.any(moved) else np.zeros(point.w.size)
-    dphi = np.empty(0)
-    if likelihood.theta.size:
-        p = likelihood.theta_derivatives(y, point.f)
-        dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature @ var)
-        if np.any(s):
-            dphi += p.gradient @ features.times(s)
-    value = sum(terms.values())
-    return WeightEvidence(value, terms, posterior, var, residual, d, moved, s, dphi, status, point.f, n_iter)
+    s = factor.solve(moved) if np.any(moved) else np.zeros(point.w.size)
+    value, dphi = sum(terms.values()), dphi + across @ s
+    return WeightEvidence(value, terms, posterior, output, s, dphi, (misfit, targets), status, n_iter)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Point:
-    """An iterate: weights, latent values, derivatives of the losses, and what is minimised."""
+    """An iterate: weights, the sum of the losses, and the gradient of what is minimised."""
 
     w: Vector
-    f: Vector
-    d: Derivatives
-    objective: float
+    loss: float
+    slope: Vector
 
-    @classmethod
-    def at(cls, w: Vector, f: Vector, y: Vector, likelihood: Likelihood) -> _Point:
-        d = likelihood.derivatives(y, f)
-        return cls(w, f, d, float(0.5 * (w @ w) + np.sum(d.loss)))
+    @property
+    def objective(self) -> float:
+        return float(0.5 * (self.w @ self.w) + self.loss)
 
 
-def _mode(
-    features: Features, y: Vector, likelihood: Likelihood, warm_start: Vector | None
-) -> tuple[_Point, Cholesky, Status, int]:
-    """Return the mode, the factor of S there, how the search ended and the number of factorisations."""
-    tolerance = TOLERANCE * np.sqrt(y.size)
-    quadratic, factor = likelihood.traits.quadratic, None
-    point, n_iter = _start(features, y, likelihood, None if quadratic else warm_start)
-    while True:
-        if factor is None or not quadratic:  # the curvature of a quadratic loss is the same everywhere
-            factor = _factor(features, point.d)
-        n_iter += 1
-        slope = point.w + features.transposed_times(point.d.gradient)
-        step = -factor.solve(slope)
-        decrement = _decrement(slope, step)
-        if decrement <= tolerance:
-            return point, factor, Status.CONVERGED, n_iter
-        if n_iter >= MAX_STEPS:
-            return point, factor, Status.MAX_ITER, n_iter
-        new, full = _line_search(features, y, likelihood, point, step, decrement)
-        if new is None:
-            return point, factor, Status.STALLED, n_iter
-        point = _chord_steps(features, y, likelihood, new, factor, decrement) if full else new
+@dataclasses.dataclass(frozen=True)
+class _Search:
+    """The search for the mode of one output."""
+
+    features: Features
+    output: int
+    quadratic: bool
+    tolerance: float
+
+    def mode(self, warm_start: Vector | None) -> tuple[_Point, Cholesky, Status, int]:
+        """Return the mode, the factor of S there, how the search ended and the number of factorisations."""
+        point, factor = self._factored(self._start(warm_start))
+        n_iter = 0
+        while True:
+            n_iter += 1
+            step = -factor.solve(point.slope)
+            decrement = _decrement(point.slope, step)
+            if decrement <= self.tolerance:
+                return point, factor, Status.CONVERGED, n_iter
+            if n_iter >= MAX_STEPS:
+                return point, factor, Status.MAX_ITER, n_iter
+            new, full = self._line_search(point, step, decrement)
+            if new is None:
+                return point, factor, Status.STALLED, n_iter
+            point = self._chord_steps(new, factor, decrement) if full else new
+            if not self.quadratic:  # the curvature of a quadratic loss is the same everywhere
+                point, factor = self._factored(point.w)
+
+    def _point(self, w: Vector) -> _Point:
+        loss, slope = self.features.total(ModeShare(w, self.output, curved=False))
+        return _Point(w, loss, w + slope)
+
+    def _factored(self, w: Vector) -> tuple[_Point, Cholesky]:
+        """Return the point and the factor of S there."""
+        loss, slope, S = self.features.total(ModeShare(w, self.output, curved=True))
+        S[np.diag_indices_from(S)] += 1.0
+        return _Point(w, loss, w + slope), cholesky(S, overwrite=True)
+
+    def _start(self, warm_start: Vector | None) -> Vector:
+        """Return the weights to begin with: given ones, smaller if they are too large, or zero if all are worse."""
+        zero = np.zeros(self.features.n_features)
+        if warm_start is None:
+            return zero
+        most = self._point(zero).objective
+        for shrink in SHRINK:
+            if self._point(shrink * warm_start).objective < most:
+                return shrink * warm_start
+        return zero
+
+    def _line_search(self, point: _Point, step: Vector, decrement: float) -> tuple[_Point | None, bool]:
+        """Return a lower point along the step (None if there is none), and whether it is the full step."""
+        rounding, t = 1e-14 * (1.0 + abs(point.objective)), 1.0
+        for _ in range(HALVINGS):
+            new = self._point(point.w + t * step)
+            if new.objective <= point.objective - 1e-4 * t * decrement**2 + rounding:
+                return new, t == 1.0
+            t *= 0.5
+        return None, False
+
+    def _chord_steps(self, point: _Point, factor: Cholesky, decrement: float) -> _Point:
+        """Repeat steps with the factor at hand while each divides the decrement by ``CHORD_GAIN`` or more."""
+        while True:
+            step = -factor.solve(point.slope)
+            smaller = _decrement(point.slope, step)
+            if not 0.0 < CHORD_GAIN * smaller < decrement:
+                return point
+            new = self._point(point.w + step)
+            if not np.isfinite(new.objective):
+                return point
+            point, decrement = new, smaller
 
 
 def _decrement(slope: Vector, step: Vector) -> float:
@@ -242,57 +340,4 @@ def _decrement(slope: Vector, step: Vector) -> float:
     return math.sqrt(max(0.0, -float(slope @ step)))
 
 
-def _factor(features: Features, d: Derivatives) -> Cholesky:
-    S = features.weighted_gram(d.curvature)
-    S[np.diag_indices_from(S)] += 1.0
-    return cholesky(S, overwrite=True)
-
-
-def _start(features: Features, y: Vector, likelihood: Likelihood, warm_start: Vector | None) -> tuple[_Point, int]:
-    """Return the first iterate and the factorisations spent: a Newton step from given latent values, or zero."""
-    zero = _Point.at(np.zeros(features.shape[1]), np.zeros_like(y), y, likelihood)
-    if warm_start is None:
-        return zero, 0
-    d = likelihood.derivatives(y, warm_start)
-    if not np.all(np.isfinite(d.loss)):
-        return zero, 0
-    w = _factor(features, d).solve(features.transposed_times(d.curvature * warm_start - d.gradient))
-    f = features.times(w)
-    for shrink in (1.0, 0.9, 0.7, 0.5, 0.25):
-        point = _Point.at(shrink * w, shrink * f, y, likelihood)
-        if point.objective < zero.objective:
-            return point, 1
-    return zero, 1
-
-
-def _line_search(
-    features: Features, y: Vector, likelihood: Likelihood, point: _Point, step: Vector, decrement: float
-) -> tuple[_Point | None, bool]:
-    """Return a lower point along the step (None if there is none), and whether it is the full step."""
-    moved, rounding = features.times(step), 1e-14 * (1.0 + abs(point.objective))
-    t = 1.0
-    for _ in range(HALVINGS):
-        new = _Point.at(point.w + t * step, point.f + t * moved, y, likelihood)
-        if new.objective <= point.objective - 1e-4 * t * decrement**2 + rounding:
-            return new, t == 1.0
-        t *= 0.5
-    return None, False
-
-
-def _chord_steps(
-    features: Features, y: Vector, likelihood: Likelihood, point: _Point, factor: Cholesky, decrement: float
-) -> _Point:
-    """Repeat steps with the factor at hand while each divides the decrement by ``CHORD_GAIN`` or more."""
-    while True:
-        slope = point.w + features.transposed_times(point.d.gradient)
-        step = -factor.solve(slope)
-        smaller = _decrement(slope, step)
-        if not 0.0 < CHORD_GAIN * smaller < decrement:
-            return point
-        new = _Point.at(point.w + step, point.f + features.times(step), y, likelihood)
-        if not np.isfinite(new.objective):
-            return point
-        point, decrement = new, smaller
-
-
-__all__ = ["WeightEvidence", "WeightPosterior", "infer_weights"]
+__all__ = ["EndShare", "ModeShare", "RowMoments", "WeightEvidence", "WeightPosterior", "infer_weights"]

@@ -216,7 +216,7 @@ class LeastSquares(ModelSpec):
             model = self._reweighted(model, data)
         if data.codes is None:
             return model  # type: ignore[no-any-return]
-        groups = _groups(data)
+        groups = class_groups(data)
         positive = (groups.T @ (data.y > 0.0) > 0.0).astype(float)
         moderator = Moderator.of(model.levels.latent, groups, data.counts, positive, model.levels.found.gamma_eff)
         return dataclasses.replace(model, moderator=moderator)  # type: ignore[no-any-return]
@@ -254,7 +254,7 @@ class LeastSquares(ModelSpec):
         )
 
     def _levels(self, kernel: Kernel, data: TrainingData, design: Design) -> Levels:
-        X, y, groups, n = data.X, data.y, _groups(data), data.n_rows
+        X, y, groups, n = data.X, data.y, class_groups(data), data.n_rows
         rng = self.options.rng()
         if self.landmarks is not None and self.landmarks < n:
             rows = np.sort(rng.choice(n, size=self.landmarks, replace=False))
@@ -268,7 +268,7 @@ class LeastSquares(ModelSpec):
         self, kernel: Kernel, data: TrainingData, design: Design, full: Levels
     ) -> tuple[Levels, tuple[tuple[int, float], ...]]:
         """Return the machine that rests on the rows with the largest support values, and evidence against size."""
-        X, y, groups, n = data.X, data.y, _groups(data), data.n_rows
+        X, y, groups, n = data.X, data.y, class_groups(data), data.n_rows
         share = isinstance(self.prune, float | np.floating)
         target = max(1, round(float(self.prune or 0) * n)) if share else int(self.prune or 1)
         if target >= n:
@@ -282,11 +282,11 @@ class LeastSquares(ModelSpec):
         return levels, ((n, full.log_evidence), *curve)
 
 
-def _groups(data: TrainingData) -> Matrix:
+def class_groups(data: TrainingData) -> Matrix:
     """Return the indicator of the classes, one column of ones for targets that are no labels."""
     if data.codes is None:
         return np.ones((data.n_rows, 1))
     return np.eye(int(data.codes.max()) + 1)[data.codes]
 
 
-__all__ = ["LeastSquares", "LeastSquaresModel"]
+__all__ = ["LeastSquares", "LeastSquaresModel", "class_groups"]
