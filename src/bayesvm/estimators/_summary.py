@@ -165,7 +165,9 @@ def _support(estimator: Any) -> str:
     if not _known(estimator, "support_"):
         return ""
     n, rows = len(estimator.support_), _rows(estimator)
-    return f"{n}" if rows is None else f"{n} of {rows} rows ({n / rows:.0%})"
+    basis = getattr(estimator, "n_basis_", n)
+    predicting = "" if basis == n else f"; predictions from {basis} rows"
+    return f"{n}{predicting}" if rows is None else f"{n} of {rows} rows ({n / rows:.0%}){predicting}"
 
 
 def _relevance(estimator: Any) -> str:

@@ -164,8 +164,8 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     and shifts are fitted to leave-one-out predictions of all classes together. Among the kernels that are tried, the
     means of the likelihood's posterior and of least squares on the signs, and settings of variance and common length
     scale, whatever predicts best in this way is averaged; ``log_evidence_``, ``support_`` and ``predict_latent`` are
-    those of the likelihood. Where least squares predicts best all rows predict (``n_basis_``), which costs little, since
-    only means are needed. With more than 700 rows the choice is made on 500 of them. With ``multi_class="ovr"``, or
+    those of the likelihood. Where least squares is best all rows predict (``n_basis_``), which costs little, since only
+    means are needed. With more than 700 rows the choice is made on 500 of them. With ``multi_class="ovr"``, or
     without calibration, the classes' probabilities :math:`p_k` are coupled by conditioning independent answers on
     exactly one being "yes": :math:`P_k \propto p_k / (1 - p_k)`, after a joint correction (``coupling_``).
 
