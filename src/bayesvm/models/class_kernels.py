@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper.ard_search import untied
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern52, Rescaled
 from bayesvm.kernels.base import Kernel
@@ -70,10 +71,17 @@ def _if_worth(
     bound = kernel.bind(data.n_features)
     maximum = dataclasses.replace(base.maximum, theta=start_at(bound, base))
     begun = dataclasses.replace(base, objective=dataclasses.replace(base.objective, kernel=bound), maximum=maximum)
-    score = Judge(begun, data, base.best.solution).score(base.best.place)
     best = max(model.best.score for model in tried)
-    if score is not None and score > best - FAR * data.counts.sum():
+    if _looked(begun, data) > best - FAR * data.counts.sum():
         yield KernelCandidate(bound, name, [maximum.theta], changes={"start": base.best.place})
+
+
+def _looked(begun: JudgedModel, data: TrainingData) -> float:
+    """Return what a candidate is worth at the best place of the one that it begins from, if that can be told."""
+    try:
+        return Judge(begun, data, begun.best.solution).score(begun.best.place)
+    except NotPositiveDefiniteError:
+        return -np.inf
 
 
 def _like(kernel: Kernel, inner: Kernel) -> Kernel:
@@ -92,9 +100,8 @@ def _promise(base: JudgedModel, data: TrainingData, kernel: Kernel) -> float:
     moved = np.clip(theta + gradient / (1.0 + np.abs(gradient)), smooth.bounds[:, 0], smooth.bounds[:, 1])
     maximum = dataclasses.replace(base.maximum, theta=moved)
     begun = dataclasses.replace(base, objective=dataclasses.replace(base.objective, kernel=kernel), maximum=maximum)
-    score = Judge(begun, data, base.best.solution).score(base.best.place)
     penalty = CAUTIOUS_CLASSES.optimism * (begun.determined - base.determined)
-    return -np.inf if score is None else score + penalty - base.best.score
+    return _looked(begun, data) + penalty - base.best.score
 
 
 __all__ = ["ClassKernels"]

@@ -112,7 +112,7 @@ class SharedProcess(GaussianProcess):
         found: list[Judgement] = []
         start = self.start
         for solution in self.solutions:
-            scores = climb(Judge(plain, data, solution).score, start, FARTHEST)
+            scores = Judge(plain, data, solution).climb(start)
             found += [Judgement(solution, place, score) for place, score in scores.items()]
             start = max(scores, key=lambda place: scores[place])
         found.sort(key=lambda item: -item.score)
@@ -189,17 +189,32 @@ class Judge:
     solution: Solution
     looked: dict[LatticePlace, Scores] = dataclasses.field(default_factory=dict)
 
-    def score(self, place: LatticePlace) -> float | None:
-        """Return the worth of a place, None where there is no solution."""
+    def climb(self, start: LatticePlace) -> dict[LatticePlace, float]:
+        """Return the worth of the places on the way from a start, where there must be a solution, to the best one."""
+
+        def look(place: LatticePlace) -> float | None:
+            try:
+                return self.score(place)
+            except NotPositiveDefiniteError:
+                if place == start:
+                    raise
+                return None
+
+        return climb(look, start, FARTHEST)
+
+    def score(self, place: LatticePlace) -> float:
+        """Return the worth of a place.
+
+        Raises
+        ------
+        NotPositiveDefiniteError
+            If there is no solution.
+        """
         near = min(self.looked, key=lambda p: abs(p[0] - place[0]) + abs(p[1] - place[1]), default=None)
         objective, rows, counts = self.model.objective, judged_rows(self.data), self.data.counts
         K = kernel_at(self.model, place).gram(objective.X)
         begin = None if near is None else self.looked[near]
-        try:
-            scores = self.solution.scores(K, self.data.y[rows], objective.likelihood, begin)
-        except NotPositiveDefiniteError:
-            return None
-        self.looked[place] = scores
+        scores = self.looked[place] = self.solution.scores(K, self.data.y[rows], objective.likelihood, begin)
         count = float(counts.sum() / counts[rows].sum())  # rows for which each of them stands
         codes, determined = class_numbers(self.data)[rows], self.model.determined / count
         fit = calibrate_classes(scores.left_out, codes, counts[rows], determined=determined)
