@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 #: New rows that are predicted together, and training rows from which they are.
 TOGETHER = 32
-FROM = 512
+FROM = 1024
 #: Training rows whose marginals are computed together, and how many others they are given.
 BLOCK = 64
 OTHERS = 192
