@@ -13,6 +13,8 @@ using Vector = std::vector<double>;
 
 constexpr int kLineSteps = 50;
 constexpr double kChordFrom = 0.1, kChordGain = 5.0;
+// Where rounding hides whether S has fallen, a step counts that shortens the residual to this share.
+constexpr double kLeastGain = 0.9;
 
 struct NotPositiveDefinite {
   std::size_t order;
@@ -181,7 +183,7 @@ private:
       const bool finite = std::isfinite(next.objective);
       const double ahead = finite ? dot(residual_of(next), K_direction) : INFINITY;
       if (next.objective <= from.objective + 1e-4 * t * slope + rounding &&
-          (next.objective < from.objective - rounding || next.kkt < from.kkt)) {
+          (next.objective < from.objective - rounding || next.kkt < kLeastGain * from.kkt)) {
         best = std::move(next);
         found = true;
         if (t == 1.0 || std::abs(ahead) <= 0.1 * std::abs(slope)) break;
