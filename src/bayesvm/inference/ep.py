@@ -285,7 +285,7 @@ def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | No
 
 
 def _bounded(K: Matrix, sites: Matrix) -> Matrix:
-    r"""Return the sites, none so precise that the rounding of :math:`B = I + T^{1/2} K T^{1/2}` exceeds its least entry.
+    r"""Return the sites, none so precise that the rounding of :math:`B = I + T^{1/2} K T^{1/2}` could exceed one.
 
     The product of a precision and its prior variance is at most :math:`1 / (4 n \epsilon)`, with :math:`\epsilon` the
     distance of 1 to the next number: the norm of B is then at most :math:`1 / (4 \epsilon)`. Weights of a million at
