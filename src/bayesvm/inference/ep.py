@@ -64,7 +64,9 @@ SMALLEST_STEP = 0.1
 PATIENCE = 40
 #: Residual at which the weakest sites can be named.
 ROUGH = 1e-2
-#: Residual below which a lack of progress is put down to rounding, at least; see :func:`_rounding`.
+#: The same where the residual is what rounding leaves: there is nothing more to match.
+SETTLED = 5
+#: Residual below which a lack of progress is put down to rounding.
 ROUNDING = 1e-5
 
 
@@ -106,7 +108,8 @@ class EP(Inference):
     Parameters
     ----------
     tol : float
-        Mismatch of moments (means in standard deviations, variances relative) at which the fixed point counts as found.
+        Mismatch of moments (means in standard deviations, variances relative) at which the fixed point counts as found;
+        or, if that is more, the mismatch that rounding leaves.
     max_iter : int
         Largest number of sweeps, each with one factorisation.
     drop : float
@@ -157,8 +160,10 @@ class EP(Inference):
         for n_iter in range(1, self.max_iter + 1):
             if sweep.residual <= self.tol:
                 return sweep, Status.CONVERGED, n_iter
+            if since > SETTLED and sweep.residual <= _rounding(K, sweep):
+                return sweep, Status.CONVERGED, n_iter
             if since > PATIENCE:
-                return sweep, Status.STALLED if best < _rounding(K, sweep) else Status.OSCILLATES, n_iter
+                return sweep, Status.STALLED if best < ROUNDING else Status.OSCILLATES, n_iter
             new = self._proper(K, y, likelihood, sweep, steps.target(sweep), frozen)
             steps.learn(sweep, new)
             since = 0 if new.residual < best else since + 1
@@ -297,12 +302,12 @@ def _bounded(K: Matrix, sites: Matrix) -> Matrix:
 
 
 def _rounding(K: Matrix, sweep: _Sweep) -> float:
-    r"""Return the residual that rounding can leave: the norm of :math:`B = I + T^{1/2} K T^{1/2}`, at most its trace.
+    r"""Return the residual that rounding leaves: its unit times the trace of :math:`B = I + T^{1/2} K T^{1/2}`.
 
-    It is large where sites are far more precise than the prior, as those of a noise that is next to nothing.
+    It is above the tolerance where sites are far more precise than the prior, as those of a noise that is next to
+    nothing.
     """
-    trace = K.shape[0] + float(np.abs(sweep.sites[0]) @ np.diagonal(K))
-    return max(ROUNDING, float(np.finfo(float).eps) * trace)
+    return float(np.finfo(float).eps * (K.shape[0] + np.abs(sweep.sites[0]) @ np.diagonal(K)))
 
 
 def _weakest(sweep: _Sweep, budget: float) -> Mask:
