@@ -15,7 +15,7 @@ NATIVE := $(wildcard src/bayesvm/_core/*.[ch]pp src/bayesvm/_core/*/*.[ch]pp)
 
 # One BLAS thread per process: results do not depend on the machine's core count, and parallel workers do not compete.
 SINGLE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
-PYTEST := $(SINGLE) $(BIN)/python -m pytest -n $(WORKERS)
+PYTEST := $(SINGLE) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 # TESTS where it stands on the command line; some targets choose other tests by themselves.
 GIVEN_TESTS := $(if $(filter command,$(origin TESTS)),$(TESTS))

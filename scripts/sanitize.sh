@@ -5,15 +5,25 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:-$root/build/sanitize}
-core=$root/src/bayesvm/_core/working_set
-sources="$core/../exponentials.cpp $core/cache.cpp $core/line_search.cpp $core/matrix.cpp $core/selection.cpp
-         $core/shared_columns.cpp $core/solver.cpp $root/tests/native/test_working_set.cpp"
+core=$root/src/bayesvm/_core
+working_set=$core/working_set
+shared="$core/buffers.cpp $core/exponentials.cpp $core/triangular.cpp $core/gram/loops.cpp"
 mkdir -p "$out"
-for kind in address,undefined thread; do
-  program=$out/test_working_set_$(echo "$kind" | tr ',' '_')
-  # shellcheck disable=SC2086
-  ${CXX:-c++} -std=c++17 -O1 -g -Wall -Wextra -Wno-unknown-pragmas -fno-omit-frame-pointer -fno-sanitize-recover=all \
-    -fsanitize=$kind -I "$core" $sources -o "$program" -pthread
-  echo "$kind:"
-  "$program"
-done
+
+# Usage: check TEST SOURCES
+check() {
+  test=$1
+  shift
+  for kind in address,undefined thread; do
+    program=$out/${test}_$(echo "$kind" | tr ',' '_')
+    # shellcheck disable=SC2086
+    ${CXX:-c++} -std=c++17 -O1 -g -Wall -Wextra -Wno-unknown-pragmas -fno-omit-frame-pointer -fno-sanitize-recover=all \
+      -fsanitize=$kind -I "$working_set" $shared "$@" "$root/tests/native/$test.cpp" -o "$program" -pthread
+    echo "$kind:"
+    "$program"
+  done
+}
+
+check test_working_set "$working_set/cache.cpp" "$working_set/line_search.cpp" "$working_set/matrix.cpp" \
+  "$working_set/selection.cpp" "$working_set/shared_columns.cpp" "$working_set/solver.cpp"
+check test_mode_and_sites "$core/mode/losses.cpp" "$core/mode/newton.cpp" "$core/sites/posterior.cpp"

@@ -10,6 +10,7 @@ from bayesvm._core import mode
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.likelihoods.native import TABLE, native_loss
 from bayesvm.likelihoods.weighted import Weighted
+from bayesvm.solvers.base import Status
 from bayesvm.solvers.newton import Newton
 from bayesvm.testing.solvers import problem
 
@@ -105,3 +106,13 @@ def test_shapes_and_parameters_are_checked():
         matrix, targets, weights, copies, start = arguments
         with pytest.raises(ValueError, match="expected 3 values"):
             mode.newton(matrix, targets, mode.LossKind.LOGISTIC, (), weights, copies, start, 1e-9, 10)
+
+
+@pytest.mark.parametrize("tol", [1e-12, 1e-16])
+def test_steps_that_change_nothing_but_rounding_end_the_search(tol):
+    likelihood = Weighted(lib.SoftInsensitive(1e3, 1e-3, 1.0), np.linspace(0.4, 4.5, 10))
+    K, y = problem(likelihood.likelihood, n=10)
+    found, other = (solve(100.0 * K, y, likelihood) for solve in (Newton(tol).solve, Newton(tol).solve_in_numpy))
+    assert found.status is other.status is Status.STALLED
+    assert found.kkt < 1e-9
+    assert abs(found.n_iter - other.n_iter) <= 3

@@ -18,12 +18,12 @@ QUICK = {
     "BayesianLSSVR": {"n_starts": 2},
     "BayesianMLPClassifier": {"hidden": 2, "n_starts": 1, "random_state": 0, "max_cycles": 3},
     "BayesianMLPRegressor": {"hidden": 2, "n_starts": 1, "random_state": 0, "max_cycles": 3},
-    "BayesianSVC": {"n_starts": 2},
+    "BayesianSVC": {"kernel": None, "n_starts": 2},
     "BayesianSVR": {"kernel": None, "likelihood": "soft-insensitive", "n_starts": 1},
     "Committee": {"estimator": bayesvm.BayesianSVC(None, n_starts=1)},
     "ExtendedSVC": {},
     "ExtendedSVR": {},
-    "GPClassifier": {"n_starts": 2},
+    "GPClassifier": {"kernel": None, "n_starts": 2},
     "GPRegressor": {"kernel": None, "n_starts": 2},
     "KernelFisherDiscriminant": {},
     "OnlineGPClassifier": {"inference": "laplace"},
@@ -34,6 +34,9 @@ QUICK = {
     "TrigonometricSVC": {},
     "VariationalSVC": {"kernel": GIVEN, "optimizer": None},
 }
+
+#: Classifiers that choose their kernel, as they do by default: several fits in one.
+CHOOSING = {"BayesianSVC": {"n_starts": 2}, "GPClassifier": {"n_starts": 2}}
 
 
 def estimator_names():
@@ -51,6 +54,11 @@ def quick(name):
 def instances():
     """Return a quick instance of every public estimator."""
     return [quick(name) for name in sorted(QUICK)]
+
+
+def choosing():
+    """Return the classifiers that choose their kernel."""
+    return [getattr(bayesvm, name)(**options) for name, options in CHOOSING.items()]
 
 
 def small_data(estimator, n=24, seed=0):

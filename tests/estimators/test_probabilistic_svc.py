@@ -18,8 +18,10 @@ from bayesvm.kernels.inputs import Inputs
 from bayesvm.models import TrainingData
 from bayesvm.testing import check_gradient
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning"),
+    pytest.mark.xdist_group("probabilistic svc"),  # one fitted machine for all
+]
 FIGURE = {"kernel": Gaussian(1.25, 0.05), "C": 2.0, "standardize": False, "random_state": 0, "n_nodes": 25}
 
 
@@ -186,7 +188,7 @@ def test_estimates_of_the_evidence(data, evidence):
 def test_rows_may_be_permuted_doubled_or_weighted(data):
     X, y = data[0][:30], data[1][:30]
     order = np.random.default_rng(0).permutation(30)
-    arguments = {**FIGURE, "tune": "C", "n_nodes": 40}
+    arguments = {**FIGURE, "tune": "C", "n_nodes": 20}
     plain = ProbabilisticSVC(**arguments).fit(X, y)
     permuted = ProbabilisticSVC(**arguments).fit(X[order], y[order])
     assert pytest.approx(plain.C_, rel=1e-6) == permuted.C_

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from public_estimators import QUICK, estimator_names, instances, quick, small_data
+from public_estimators import QUICK, choosing, estimator_names, instances, quick, small_data
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -29,6 +29,12 @@ def test_the_registry_has_every_public_estimator():
 
 @parametrize_with_checks(instances())
 def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(choosing())
+def test_scikit_learn_contract_with_a_choice_of_kernels(estimator, check):
     check(estimator)
 
 

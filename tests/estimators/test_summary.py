@@ -92,6 +92,7 @@ def test_names_are_escaped():
     assert "&lt;b&gt;" in page
 
 
+@pytest.mark.xdist_group("fitted models of every estimator")
 def test_every_estimator_has_a_summary():
     for name, model in models():
         assert repr(model).startswith(f"{name}(")

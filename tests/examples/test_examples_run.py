@@ -12,7 +12,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 #: Examples that take longer than the default suite allows.
-LONG = {"demo.py", "chaotic_series.py", "losses_under_outliers.py", "ls_svm.py"}
+LONG = {
+    "active_selection.py",
+    "chaotic_series.py",
+    "demo.py",
+    "losses_under_outliers.py",
+    "ls_svm.py",
+    "probabilistic_svc.py",
+}
 
 
 def marked(path):

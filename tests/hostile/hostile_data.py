@@ -15,7 +15,7 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
-from public_estimators import QUICK
+from public_estimators import CHOOSING, QUICK
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import get_tags
@@ -28,7 +28,7 @@ from bayesvm.kernels import Constant, Gaussian, Linear, NeuralNetwork, OrnsteinU
 #: Seconds of processor time after which a fit of so few rows counts as a hang.
 LIMIT = 15.0
 
-ESTIMATORS = {name: getattr(bayesvm, name)(**options) for name, options in QUICK.items()}
+ESTIMATORS = {name: getattr(bayesvm, name)(**options) for name, options in {**QUICK, **CHOOSING}.items()}
 ESTIMATORS["DistributedSVC"] = distributed.DistributedSVC(
     "rbf + constant", inducing=12, block_size=12, n_starts=1, random_state=0
 )

@@ -52,7 +52,10 @@ def interrupts_case(number: int) -> tuple[str, str]:
     """A fit that is interrupted at a random time."""
     import hostile_faults
 
-    return hostile_faults.interrupted(number)
+    try:
+        return hostile_faults.interrupted(number)
+    except KeyboardInterrupt:
+        return "late interrupt", traceback.format_exc()[-1500:]
 
 
 def kills_case(number: int) -> tuple[str, str]:

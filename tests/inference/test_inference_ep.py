@@ -298,3 +298,30 @@ def test_a_weight_of_three_is_three_rows():
     q, s = leave_one_out(K, p, weighted.copies), leave_one_out(K[np.ix_(rows, rows)], r)
     np.testing.assert_allclose(q.cavity_mean[rows], s.cavity_mean, atol=1e-7)
     np.testing.assert_allclose(q.cavity_var[rows], s.cavity_var, atol=1e-7)
+
+
+def test_sites_far_more_precise_than_the_prior():
+    """Noise of 1e-5 beside a prior variance of ten: eleven digits lie between the precisions."""
+    rng = np.random.default_rng(6)
+    x, weights = rng.uniform(-2.0, 2.0, (9, 1)), np.array([3, 1, 4, 2, 4, 3, 1, 4, 1])
+    y, likelihood = rng.integers(0, 3, 9).astype(float), lib.Laplace(1e5)
+    kernel, rows = Gaussian(10.0, 0.05), np.repeat(np.arange(9), weights)
+    posterior, evidence = EP().infer(kernel.gram(Inputs(x)), y, lib.Weighted(likelihood, weights.astype(float)))
+    other, repeated = EP().infer(kernel.gram(Inputs(x[rows])), y[rows], likelihood)
+    assert evidence.status is Status.CONVERGED
+    assert repeated.status in (Status.CONVERGED, Status.STALLED)
+    assert repeated.value == pytest.approx(evidence.value, rel=1e-6)
+    new = Inputs(rng.uniform(-2.0, 2.0, (20, 1)))
+    means = [kernel.gram(new, Inputs(at)) @ p.coefficients(len(at)) for at, p in ((x, posterior), (x[rows], other))]
+    np.testing.assert_allclose(means[0], means[1], rtol=1e-6, atol=1e-8)
+
+
+def test_no_site_is_so_precise_that_rounding_leaves_no_posterior():
+    rng = np.random.default_rng(7)
+    x = np.repeat(rng.normal(size=(10, 1)), 3, axis=0)
+    K, y = 1e6 * Gaussian(1.0, 1.0).gram(Inputs(x)), np.where(rng.random(30) < 0.5, 1.0, -1.0)
+    likelihood = lib.Weighted(lib.Trigonometric(), np.full(30, 1e6))
+    sites = np.stack([np.full(30, 1e22), 1e22 * y])
+    posterior, evidence = EP().infer(K, y, likelihood, warm_start=sites)
+    assert np.isfinite(evidence.value)
+    assert np.all(np.isfinite(posterior.coefficients(30)))

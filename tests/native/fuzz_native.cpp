@@ -1,23 +1,30 @@
 // Hostile inputs for the native entry points, for the sanitizers: sizes, numbers and row numbers come from bytes.
 //
 // With clang's -fsanitize=fuzzer the bytes are chosen by coverage. Without it, the program draws them itself:
-//   fuzz_native ENTRY SECONDS [SEED]    ENTRY: gaussian_from_inner, gaussian_of_distances, rows_times, scaled_block,
-//                                       solver, or all
-// It says how many inputs were tried; a finding ends it by the sanitizer's report, or by an input that takes too long.
-#include <chrono>
+//   fuzz_native ENTRY SECONDS [SEED]    ENTRY: one of the entries named below, or all of them, one after the other
+// SECONDS are seconds of the processor. It says how many inputs were tried; a finding ends it by the sanitizer's
+// report, or by an input that takes too long.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <random>
 #include <string>
 
+#include "../buffers.hpp"
 #include "../gram/loops.hpp"
+#include "../mode/newton.hpp"
+#include "../sites/posterior.hpp"
+#include "../triangular.hpp"
+#include "plain_lapack.hpp"
 #include "shared_columns.hpp"
 #include "solver.hpp"
 
 using namespace bayesvm::working_set;
+namespace mode = bayesvm::mode;
+namespace sites = bayesvm::sites;
 
 namespace {
 
@@ -81,22 +88,6 @@ private:
   std::size_t left_;
 };
 
-void gemv(char*, int* m, int* n, double*, double* A, int* lda, double* x, int*, double*, double* y, int*) {
-  for (int r = 0; r < *m; ++r) {
-    y[r] = 0.0;
-    for (int c = 0; c < *n; ++c)
-      y[r] += A[r + static_cast<std::size_t>(c) * *lda] * x[c];
-  }
-}
-
-void gemm(char* t, char*, int* m, int* n, int* k, double* alpha, double* A, int* lda, double* B, int* ldb, double* beta,
-          double* C, int* ldc) {
-  int one = 1;
-  for (int c = 0; c < *n; ++c)
-    gemv(t, m, k, alpha, A, lda, B + static_cast<std::size_t>(c) * *ldb, &one, beta,
-         C + static_cast<std::size_t>(c) * *ldc, &one);
-}
-
 void gaussian_from_inner(Bytes& bytes) {
   const std::size_t n = bytes.size(40);
   std::vector<double> G = bytes.numbers(n * n);
@@ -151,12 +142,14 @@ void solver(Bytes& bytes) {
   if (source % 3 == 0)
     matrix = std::make_unique<DenseMatrix>(values.data(), size);
   else if (source % 3 == 1)
-    matrix = std::make_unique<KernelMatrix>(values.data(), size, static_cast<Index>(d), shape, Blas{gemm, gemv});
+    matrix = std::make_unique<KernelMatrix>(values.data(), size, static_cast<Index>(d), shape,
+                                            Blas{plain::gemm, plain::gemv});
   else {
     std::vector<Index> rows;
     for (Index i = 0; i < size; ++i)
       rows.push_back(i);
-    auto whole = std::make_shared<KernelMatrix>(values.data(), size, static_cast<Index>(d), shape, Blas{gemm, gemv});
+    auto whole = std::make_shared<KernelMatrix>(values.data(), size, static_cast<Index>(d), shape,
+                                                Blas{plain::gemm, plain::gemv});
     matrix = std::make_unique<StoreView>(std::make_shared<ColumnStore>(whole), rows);
   }
   Solver solver(*matrix, terms, options, {});
@@ -170,6 +163,79 @@ void solver(Bytes& bytes) {
   (void)solver.objective();
 }
 
+mode::Loss drawn_loss(Bytes& bytes) {
+  const auto kind = static_cast<mode::LossKind>(bytes.byte() % 5);
+  return {kind, bytes.numbers(mode::Loss::count(kind))};
+}
+
+// The losses anywhere, with any parameters.
+void derivatives(Bytes& bytes) {
+  const mode::Loss loss = drawn_loss(bytes);
+  for (const double t : bytes.numbers(bytes.size(60)))
+    (void)loss.at(t);
+}
+
+// The mode for any matrix: half of them positive definite, with numbers of all sizes.
+void newton(Bytes& bytes) {
+  const std::size_t n = 1 + bytes.size(16);
+  const bool proper = bytes.byte() % 2 == 0, weighted = bytes.byte() % 2 == 0, warm = bytes.byte() % 2 == 0;
+  const mode::Loss loss = drawn_loss(bytes);
+  const std::vector<double> y = bytes.numbers(n), weights = bytes.numbers(n), start = bytes.numbers(n);
+  std::vector<double> K = bytes.numbers(n * n);
+  if (proper) {
+    const std::vector<double> A = K;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        K[i * n + j] = i == j ? 1e-3 : 0.0;
+        for (std::size_t k = 0; k < n; ++k)
+          K[i * n + j] += A[i * n + k] * A[j * n + k];
+      }
+  }
+  const double* w = weighted ? weights.data() : nullptr;
+  const mode::Problem problem{K.data(), y.data(), n, loss, w, w};
+  const mode::Result result = mode::newton(plain::lapack(), problem, warm ? start.data() : nullptr, 1e-9, 60);
+  if (result.n_iter > 60) {
+    std::fprintf(stderr, "FAILED: Newton's budget is not kept\n");
+    std::abort();
+  }
+}
+
+// What the bindings of the sites do: the support is made of the points with tau > 0.
+void site_posterior(Bytes& bytes) {
+  const std::size_t n = 1 + bytes.size(40);
+  const std::vector<double> K = bytes.numbers(n * n), tau = bytes.numbers(n), nu = bytes.numbers(n);
+  std::vector<std::int64_t> support;
+  std::vector<double> root;
+  for (std::size_t i = 0; i < n; ++i)
+    if (tau[i] > 0.0) support.push_back(static_cast<std::int64_t>(i)), root.push_back(std::sqrt(tau[i]));
+  const std::size_t m = support.size();
+  double* const L = bayesvm::buffers().take(m * m);
+  double* const inverse = bayesvm::buffers().take(m * m);
+  std::vector<double> alpha(n), mean(n), var(n), rest(n), dmean(m), dvar(m);
+  sites::Results results{L, inverse, alpha.data(), mean.data(), var.data(), rest.data(), 0.0};
+  const int info = sites::posterior(plain::lapack(), K.data(), n, support.data(), root.data(), m, nu.data(), results);
+  if (info == 0) {
+    bayesvm::square_lower(plain::lapack(), inverse, m);
+    const std::vector<double> dtau = bytes.numbers(m), pull = bytes.numbers(m);
+    sites::response(inverse, m, root.data(), dtau.data(), pull.data(), dmean.data(), dvar.data());
+  }
+  bayesvm::buffers().release(L);
+  bayesvm::buffers().release(inverse);
+}
+
+// Inverses and squares of triangular matrices, in memory that is used again.
+void triangular(Bytes& bytes) {
+  const std::size_t n = bytes.size(80);
+  const std::vector<double> L = bytes.numbers(n * n);
+  double* const A = bayesvm::buffers().take(n * n);
+  std::copy(L.begin(), L.end(), A);
+  bayesvm::invert_lower(plain::lapack(), A, n, n);
+  std::vector<double> squares(n);
+  bayesvm::lower_column_squares(A, n, squares.data());
+  bayesvm::square_lower(plain::lapack(), A, n);
+  bayesvm::buffers().release(A);
+}
+
 struct Entry {
   const char* name;
   void (*run)(Bytes&);
@@ -179,14 +245,18 @@ const Entry entries[] = {{"gaussian_from_inner", gaussian_from_inner},
                          {"gaussian_of_distances", gaussian_of_distances},
                          {"rows_times", rows_times},
                          {"scaled_block", scaled_block},
-                         {"solver", solver}};
+                         {"solver", solver},
+                         {"derivatives", derivatives},
+                         {"newton", newton},
+                         {"site_posterior", site_posterior},
+                         {"triangular", triangular}};
 
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   Bytes bytes(data + 1, size - 1);
-  entries[data[0] % 5].run(bytes);
+  entries[data[0] % (sizeof entries / sizeof *entries)].run(bytes);
   return 0;
 }
 
@@ -200,9 +270,10 @@ int main(int argc, char** argv) {
   for (const Entry& entry : entries) {
     if (std::string(argv[1]) != "all" && std::string(argv[1]) != entry.name) continue;
     std::mt19937_64 random(seed);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(argv[2]));
+    const std::clock_t begin = std::clock();
+    const double seconds = std::atof(argv[2]);
     long count = 0;
-    for (; std::chrono::steady_clock::now() < end; ++count) {
+    for (; static_cast<double>(std::clock() - begin) < seconds * CLOCKS_PER_SEC; ++count) {
       std::vector<std::uint8_t> data(random() % 4096);
       for (std::uint8_t& byte : data)
         byte = static_cast<std::uint8_t>(random());

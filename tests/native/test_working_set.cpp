@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 
+#include "plain_lapack.hpp"
 #include "shared_columns.hpp"
 #include "solver.hpp"
 
@@ -18,23 +19,6 @@ void expect(bool ok, const char* what) {
   if (ok) return;
   std::fprintf(stderr, "FAILED: %s\n", what);
   ++failures;
-}
-
-// Plain stand-ins for the two BLAS routines.
-void gemv(char*, int* m, int* n, double*, double* A, int* lda, double* x, int*, double*, double* y, int*) {
-  for (int r = 0; r < *m; ++r) {
-    y[r] = 0.0;
-    for (int c = 0; c < *n; ++c)
-      y[r] += A[r + static_cast<std::size_t>(c) * *lda] * x[c];
-  }
-}
-
-void gemm(char* t, char*, int* m, int* n, int* k, double* alpha, double* A, int* lda, double* B, int* ldb, double* beta,
-          double* C, int* ldc) {
-  int one = 1;
-  for (int c = 0; c < *n; ++c)
-    gemv(t, m, k, alpha, A, lda, B + static_cast<std::size_t>(c) * *ldb, &one, beta,
-         C + static_cast<std::size_t>(c) * *ldc, &one);
 }
 
 struct Data {
@@ -112,7 +96,7 @@ void check(Matrix& matrix, const Terms& terms, Options options, const char* what
 
 int main() {
   const Data data = sample(600, 4);
-  const Blas blas{gemm, gemv};
+  const Blas blas{plain::gemm, plain::gemv};
   for (const bool equality : {true, false})
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 19, std::size_t{1} << 24}) {
       const Options options{equality, true, 1e-4, 2000000, bytes};

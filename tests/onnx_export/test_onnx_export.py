@@ -75,6 +75,7 @@ def assert_same(model, X):
         np.testing.assert_allclose(np.squeeze(np.sqrt(found["latent_variance"])), std, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.xdist_group("fitted models of every estimator")
 def test_every_machine():
     X = 2.0 * data(60, seed=1)[0]
     exported = set()

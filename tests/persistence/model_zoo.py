@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 
@@ -49,10 +50,11 @@ def fitted(estimator, X=None, y=None):
         return estimator.fit(X, y)
 
 
+@functools.cache
 def models():
-    """Return (name, fitted estimator) of every estimator, a committee among them."""
-    pairs = [(cls.__name__, fitted(quick(cls))) for cls in estimator_classes()]
-    return [*pairs, ("Committee", fitted(Committee(BayesianSVC(None, n_starts=2, max_evaluations=30))))]
+    """Return (name, fitted estimator) of every estimator, a committee among them; the same ones at every call."""
+    pairs = ((cls.__name__, fitted(quick(cls))) for cls in estimator_classes())
+    return (*pairs, ("Committee", fitted(Committee(BayesianSVC(None, n_starts=2, max_evaluations=30)))))
 
 
 def predictions(estimator, X):

@@ -280,6 +280,7 @@ print(*(a - b for a, b in zip(state(), before)))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
 def test_a_thousand_loads_leak_nothing(stored, tmp_path):
     path = tmp_path / "m.bvm"

@@ -24,6 +24,8 @@ from bayesvm.kernels import Constant, Gaussian
 from bayesvm.persistence import ModelFileError, load, read_info, save
 from bayesvm.tables import TableEncoder
 
+shared = pytest.mark.xdist_group("fitted models of every estimator")
+
 
 @pytest.fixture(scope="module")
 def zoo():
@@ -41,6 +43,7 @@ def assert_same(a, b):
         np.testing.assert_array_equal(value, b[key])
 
 
+@shared
 def test_every_estimator_predicts_the_same_after_loading(zoo, tmp_path):
     X = data(50, seed=1)[0]
     for name, model in zoo:
@@ -53,6 +56,7 @@ def test_every_estimator_predicts_the_same_after_loading(zoo, tmp_path):
             assert_same(predictions(model, X), predictions(loaded, X))
 
 
+@shared
 def test_the_zoo_has_the_machines(zoo):
     assert {"BayesianSVC", "BayesianLSSVC", "BayesianLSSVR", "Committee"} <= {name for name, _ in zoo}
 
@@ -194,6 +198,7 @@ def test_remarks_are_read_without_the_model(tmp_path):
     assert (info["target"], info["n"], info["estimator"], info["version"]) == ("y", [1, 2], "BayesianSVC", 4)
 
 
+@shared
 def test_pickle_and_joblib(zoo, tmp_path):
     X = data(20, seed=1)[0]
     for _, model in zoo:
@@ -203,6 +208,7 @@ def test_pickle_and_joblib(zoo, tmp_path):
     assert_same(predictions(model, X), predictions(joblib.load(tmp_path / "m.joblib"), X))
 
 
+@shared
 def test_skops(zoo):
     skops = pytest.importorskip("skops.io")
     X = data(20, seed=1)[0]

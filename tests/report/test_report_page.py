@@ -112,6 +112,7 @@ def test_intervals_of_frequencies_cover(model):
     assert _share("x", np.ones(10, dtype=bool)).upper == 1.0
 
 
+@pytest.mark.xdist_group("fitted models of every estimator")
 def test_every_estimator_has_a_report():
     X, labels, targets = data()
     for _, model in models():
@@ -284,9 +285,9 @@ def test_how_sparse_the_solution_is_is_told(facts):
 def test_pixels_lead_to_a_word_about_standardising():
     digits = load_digits(n_class=2)
     X, y = digits.data[:80], digits.target[:80]
-    model = BayesianSVC(n_starts=1, max_evaluations=5)
+    model = BayesianSVC(None, n_starts=1, max_evaluations=5)
     assert any("values of one kind" in line for line in collect_facts(fitted(model, X, y), X, y)["warnings"])
-    plain = fitted(BayesianSVC(n_starts=1, max_evaluations=5, standardize=False), X, y)
+    plain = fitted(BayesianSVC(None, n_starts=1, max_evaluations=5, standardize=False), X, y)
     assert not any("values of one kind" in line for line in collect_facts(plain, X, y)["warnings"])
 
 

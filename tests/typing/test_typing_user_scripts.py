@@ -17,6 +17,7 @@ import bayesvm
 SCRIPTS = Path(__file__).parent / "scripts"
 PACKAGE = Path(bayesvm.__file__).parents[1]
 EXPECTED = re.compile(r"# mypy: ([\w-]+), pyright: (\w+)$")
+pytestmark = pytest.mark.xdist_group("type checkers")  # each of them runs once
 ALL = "import bayesvm\n" + "".join(f"reveal_type(bayesvm.{name})\n" for name in bayesvm.__all__)
 
 

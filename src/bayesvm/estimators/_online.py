@@ -89,7 +89,7 @@ class OnlineGP(SummaryMixin, BaseEstimator, ABC):
             Between 0 (a repetition) and 1 (nothing like it was seen); with several classes the least over their bases.
         """
         inputs = self._inputs(X)
-        return np.min([model.novelty(inputs) for model in self.models_], axis=0)
+        return np.stack([model.novelty(inputs) for model in self.models_]).min(axis=0)
 
 
 __all__ = ["RULES", "OnlineGP"]

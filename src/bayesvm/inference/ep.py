@@ -64,6 +64,8 @@ SMALLEST_STEP = 0.1
 PATIENCE = 40
 #: Residual at which the weakest sites can be named.
 ROUGH = 1e-2
+#: The same where the residual is what rounding leaves: there is nothing more to match.
+SETTLED = 5
 #: Residual below which a lack of progress is put down to rounding.
 ROUNDING = 1e-5
 
@@ -106,7 +108,8 @@ class EP(Inference):
     Parameters
     ----------
     tol : float
-        Mismatch of moments (means in standard deviations, variances relative) at which the fixed point counts as found.
+        Mismatch of moments (means in standard deviations, variances relative) at which the fixed point counts as found;
+        or, if that is more, the mismatch that rounding leaves.
     max_iter : int
         Largest number of sweeps, each with one factorisation.
     drop : float
@@ -157,6 +160,8 @@ class EP(Inference):
         for n_iter in range(1, self.max_iter + 1):
             if sweep.residual <= self.tol:
                 return sweep, Status.CONVERGED, n_iter
+            if since > SETTLED and sweep.residual <= _rounding(K, sweep):
+                return sweep, Status.CONVERGED, n_iter
             if since > PATIENCE:
                 return sweep, Status.STALLED if best < ROUNDING else Status.OSCILLATES, n_iter
             new = self._proper(K, y, likelihood, sweep, steps.target(sweep), frozen)
@@ -181,6 +186,7 @@ class EP(Inference):
 
     def _sweep(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask | bool) -> _Sweep:
         """Compute the posterior with the given sites and the sites that match its cavities."""
+        sites = _bounded(K, sites)
         posterior = site_posterior(K, *sites)
         marginals = Marginals.of_sites(posterior, likelihood.copies)
         return _Sweep(sites, posterior, self._match(y, likelihood, sites, marginals, frozen))
@@ -283,6 +289,27 @@ def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | No
     return np.stack([d.curvature, d.curvature * f - d.gradient])
 
 
+def _bounded(K: Matrix, sites: Matrix) -> Matrix:
+    r"""Return the sites, none so precise that the rounding of :math:`B = I + T^{1/2} K T^{1/2}` could exceed one.
+
+    The product of a precision and its prior variance is at most :math:`1 / (4 n \epsilon)`, with :math:`\epsilon` the
+    distance of 1 to the next number: the norm of B is then at most :math:`1 / (4 \epsilon)`. Weights of a million at
+    points that contradict each other would lead beyond; a site that is cut keeps its centre.
+    """
+    most = 1.0 / (4.0 * K.shape[0] * np.finfo(float).eps)
+    ratio = sites[0] * np.diagonal(K)
+    return sites if np.all(ratio <= most) else sites * (most / np.maximum(ratio, most))
+
+
+def _rounding(K: Matrix, sweep: _Sweep) -> float:
+    r"""Return the residual that rounding leaves: its unit times the trace of :math:`B = I + T^{1/2} K T^{1/2}`.
+
+    It is above the tolerance where sites are far more precise than the prior, as those of a noise that is next to
+    nothing.
+    """
+    return float(np.finfo(float).eps * (K.shape[0] + np.abs(sweep.sites[0]) @ np.diagonal(K)))
+
+
 def _weakest(sweep: _Sweep, budget: float) -> Mask:
     """Return which sites may go: the weakest ones, whose effects on their own means add up to the budget at most.
 
@@ -299,15 +326,15 @@ def _weakest(sweep: _Sweep, budget: float) -> Mask:
 
 
 def _terms(sweep: _Sweep) -> dict[str, float]:
-    """Return the summands of the evidence."""
-    tau, nu = sweep.sites
+    r"""Return the summands of the evidence.
+
+    With :math:`m = v \nu + (1 - v \tau)\, m_{-i}` and :math:`\alpha = \nu - \tau m` the terms of the sites are
+    :math:`-\tfrac12 \alpha_i m_{-i} - \tfrac12 \ln (1 - v_i \tau_i)` for each point, where nothing cancels.
+    """
     q = sweep.matched.marginals
-    m, v, rest = q.cavity_mean, q.cavity_var, q.rest
-    tau, one = tau / q.copies, nu / q.copies
-    overlap = q.copies * (0.5 * np.log(rest) + 0.5 * rest * (v * one**2 + (2.0 * one - tau * m) * m))
     return {
         "tilted": float(np.sum(q.copies * sweep.matched.tilted.log_z)),
-        "sites": float(0.5 * (nu @ q.mean) - np.sum(overlap)),
+        "sites": float(-0.5 * (q.alpha @ q.cavity_mean) - 0.5 * np.sum(q.copies * np.log(q.rest))),
         "determinant": -0.5 * sweep.factor.log_det(),
     }
 

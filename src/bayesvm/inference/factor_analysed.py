@@ -121,7 +121,7 @@ class FactorAnalysed(Inference):
         options: Any = {"gtol": self.tol, "ftol": 1e-15, **limits}
         found = minimize(family.energy, warm_start.ravel(), jac=True, method="L-BFGS-B", options=options)
         z, d, _, C = family.unpack(found.x)
-        steepest = float(np.max(np.abs(found.jac)))
+        steepest = float(np.max(np.abs(np.asarray(found.jac, dtype=float))))
         status = (
             Status.CONVERGED if steepest <= self.tol else Status.STALLED if steepest < ROUNDING else Status.MAX_ITER
         )

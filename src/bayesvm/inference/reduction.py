@@ -146,8 +146,8 @@ def _choose(K: Matrix, outputs: Sequence[_Output], tol: float, largest: int, pre
     left = prior.copy()
     basis = _Basis(np.empty(0, dtype=np.intp), np.empty((n, 0), order="F"), (np.empty((0, 0)),) * len(outputs))
     while basis.rows.size < largest:
-        spread = np.max([output.std_change() for output in outputs], axis=0)
-        change = np.maximum(spread, np.max([output.mean_change() for output in outputs], axis=0))
+        spread = np.stack([output.std_change() for output in outputs]).max(axis=0)
+        change = np.maximum(spread, np.stack([output.mean_change() for output in outputs]).max(axis=0))
         free = left > INDEPENDENT * prior
         if float(np.max(change)) <= tol or not np.any(free):
             break

@@ -74,6 +74,22 @@ class _Point:
         return float(np.max(np.abs(self.residual) / self.copies)) / scale
 
 
+class _Progress:
+    """Knows what S and the residual were when they last made progress."""
+
+    def __init__(self, point: _Point) -> None:
+        self._objective, self._kkt, self._steps = point.objective, point.kkt, 0
+
+    def ended(self, point: _Point) -> bool:
+        """Whether steps go on without any."""
+        rounding = 1e-14 * (1.0 + abs(self._objective))
+        if point.objective < self._objective - rounding or point.kkt < 0.5 * self._kkt:
+            self._objective, self._kkt, self._steps = point.objective, point.kkt, 0
+        else:
+            self._steps += 1
+        return self._steps >= STEPS_WITHOUT_PROGRESS
+
+
 @dataclasses.dataclass(frozen=True)
 class Newton(Solver):
     """Semismooth Newton with line search, warm start and chord steps.
@@ -121,6 +137,7 @@ class Newton(Solver):
         point, n_iter = _start(K, y, likelihood, warm_start, self.tol)
         kkt = point.kkt
         status = Status.CONVERGED
+        progress = _Progress(point)
         while kkt > self.tol:
             if n_iter >= self.max_iter:
                 status = Status.MAX_ITER
@@ -133,6 +150,9 @@ class Newton(Solver):
                 break
             point = _chord_steps(K, y, likelihood, new, factor, self.tol) if full else new
             kkt = point.kkt
+            if progress.ended(point) and kkt > self.tol:
+                status = Status.STALLED
+                break
         return MAPResult(-point.d.gradient, point.f, point.objective, point.d, kkt, n_iter, status)
 
 
@@ -205,7 +225,7 @@ def line_search(point: P, Kd: Matrix, at: Callable[[float], P]) -> tuple[P | Non
         new = at(t)
         ahead = float(np.vdot(new.residual, Kd)) if np.isfinite(new.objective) else np.inf
         if new.objective <= point.objective + 1e-4 * t * slope + rounding and (
-            new.objective < point.objective - rounding or new.kkt < LEAST_GAIN * point.kkt
+            new.objective < point.objective - rounding or new.kkt < point.kkt
         ):
             best = new
             if t == 1.0 or abs(ahead) <= 0.1 * abs(slope):
@@ -243,9 +263,9 @@ _EMPTY = np.empty(0)
 #: Largest number of points that a line search looks at.
 LINE_STEPS = 50
 
-#: Where rounding hides whether S has fallen, a step counts that shortens the residual to this share; less is noise, and
-#: steps of that kind would go on to the last.
-LEAST_GAIN = 0.9
+#: Steps after which S must have fallen by more than rounding, or the residual to a half; less is noise, and steps of
+#: that kind would go on to the last.
+STEPS_WITHOUT_PROGRESS = 25
 
 #: A chord step costs about a third of a Newton step: it pays from this residual on, if it divides it by this much.
 CHORD_FROM = 0.1

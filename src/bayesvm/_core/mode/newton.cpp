@@ -13,6 +13,8 @@ using Vector = std::vector<double>;
 
 constexpr int kLineSteps = 50;
 constexpr double kChordFrom = 0.1, kChordGain = 5.0;
+// Steps after which S must have fallen by more than rounding, or the residual to a half.
+constexpr int kPatience = 25;
 
 struct NotPositiveDefinite {
   std::size_t order;
@@ -206,6 +208,26 @@ private:
   }
 };
 
+// What S and the residual were when they last made progress.
+class Progress {
+public:
+  explicit Progress(const Point& at) : objective_(at.objective), kkt_(at.kkt) {}
+
+  // Whether steps go on without any.
+  bool ended(const Point& at) {
+    const double rounding = 1e-14 * (1.0 + std::abs(objective_));
+    if (at.objective < objective_ - rounding || at.kkt < 0.5 * kkt_)
+      *this = Progress(at);
+    else
+      ++steps_;
+    return steps_ >= kPatience;
+  }
+
+private:
+  double objective_, kkt_;
+  int steps_ = 0;
+};
+
 } // namespace
 
 Result newton(const Lapack& lapack, const Problem& problem, const double* start, double tol, int max_iter) {
@@ -213,13 +235,14 @@ Result newton(const Lapack& lapack, const Problem& problem, const double* start,
   Result result;
   try {
     result.point = solver.start(start, result.n_iter);
+    Progress progress(result.point);
     while (result.point.kkt > tol) {
       if (result.n_iter >= max_iter) {
         result.ending = Ending::max_iter;
         break;
       }
       ++result.n_iter;
-      if (!solver.step(result.point)) {
+      if (!solver.step(result.point) || (progress.ended(result.point) && result.point.kkt > tol)) {
         result.ending = Ending::stalled;
         break;
       }

@@ -25,17 +25,20 @@ BAYESVM_VECTOR void products(const double* a, const double* p, const double* t, 
   second = y;
 }
 
-// mean = K alpha, alpha = nu - R K nu.
+// mean = K alpha. Off the support M alpha = nu; on it alpha = R (nu / tau - K (nu off M)), R = W^1/2 B^-1 W^1/2: the
+// difference nu - R K nu is the same number, but loses as many digits as tau K has.
 void coefficients(const Lapack& lapack, const double* K, std::size_t n, const std::int64_t* support, const double* root,
                   std::size_t m, const double* nu, Results& results) {
   std::vector<double> part(m);
-  symv_lower(lapack, K, n, nu, results.mean);
-  for (std::size_t k = 0; k < m; ++k)
-    part[k] = root[k] * results.mean[support[k]];
-  if (m > 0) potrs_lower(lapack, results.L, m, part.data());
   std::copy(nu, nu + n, results.alpha);
   for (std::size_t k = 0; k < m; ++k)
-    results.alpha[support[k]] -= root[k] * part[k];
+    results.alpha[support[k]] = 0.0;
+  symv_lower(lapack, K, n, results.alpha, results.mean);
+  for (std::size_t k = 0; k < m; ++k)
+    part[k] = nu[support[k]] / root[k] - root[k] * results.mean[support[k]];
+  if (m > 0) potrs_lower(lapack, results.L, m, part.data());
+  for (std::size_t k = 0; k < m; ++k)
+    results.alpha[support[k]] = root[k] * part[k];
   symv_lower(lapack, K, n, results.alpha, results.mean);
 }
 

@@ -263,7 +263,7 @@ def _shown(value: Any) -> Any:
 
 
 def _is_number(column: Any) -> bool:
-    return np.asarray(column).dtype.kind == "f"
+    return bool(np.asarray(column).dtype.kind == "f")
 
 
 def _first(made: Mapping[str, Any]) -> dict[str, Any]:

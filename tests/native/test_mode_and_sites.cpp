@@ -1,0 +1,121 @@
+// The mode and the posterior under Gaussian sites without Python, for the sanitizers: one against the other, and
+// several threads that share the memory for matrices.
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "../../src/bayesvm/_core/buffers.hpp"
+#include "../../src/bayesvm/_core/mode/newton.hpp"
+#include "../../src/bayesvm/_core/sites/posterior.hpp"
+#include "../../src/bayesvm/_core/triangular.hpp"
+#include "plain_lapack.hpp"
+
+using namespace bayesvm;
+using Vector = std::vector<double>;
+
+namespace {
+
+int failures = 0;
+
+void expect(bool ok, const char* what) {
+  if (ok) return;
+  std::fprintf(stderr, "FAILED: %s\n", what);
+  ++failures;
+}
+
+struct Data {
+  std::size_t n;
+  Vector K, y, t;
+};
+
+Data sample(std::size_t n) {
+  std::mt19937 random(2);
+  std::normal_distribution<double> normal;
+  Vector x(n), y(n), t(n), K(n * n);
+  for (double& value : x)
+    value = normal(random);
+  for (std::size_t i = 0; i < n; ++i) {
+    t[i] = std::sin(2.0 * x[i]) + 0.3 * normal(random);
+    y[i] = t[i] > 0.0 ? 1.0 : -1.0;
+    for (std::size_t j = 0; j < n; ++j)
+      K[i * n + j] = 3.0 * std::exp(-0.5 * (x[i] - x[j]) * (x[i] - x[j]));
+  }
+  return {n, K, y, t};
+}
+
+// Matrices in memory that is used again, and the vectors of a posterior.
+struct Posterior {
+  explicit Posterior(std::size_t n, std::size_t m)
+      : alpha(n), mean(n), var(n), rest(n), L(buffers().take(m * m)), inverse(buffers().take(m * m)) {}
+  ~Posterior() {
+    buffers().release(L);
+    buffers().release(inverse);
+  }
+  Vector alpha, mean, var, rest;
+  double* L;
+  double* inverse;
+};
+
+// At the mode, the posterior under the sites of Laplace's approximation has the mode as its mean.
+void check(const Data& data, const mode::Loss& loss, const Vector& weights) {
+  const std::size_t n = data.n;
+  const Lapack lapack = plain::lapack();
+  const Vector& y = loss.of_margin() ? data.y : data.t;
+  const double* w = weights.empty() ? nullptr : weights.data();
+  const mode::Problem problem{data.K.data(), y.data(), n, loss, w, w};
+  const mode::Result cold = mode::newton(lapack, problem, nullptr, 1e-9, 400);
+  expect(cold.ending == mode::Ending::converged, "the mode is found");
+  const mode::Result warm = mode::newton(lapack, problem, cold.point.f.data(), 1e-9, 400);
+  std::vector<std::int64_t> support;
+  Vector root, nu(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double curvature = cold.point.curvature[i];
+    nu[i] = curvature * cold.point.f[i] - cold.point.gradient[i];
+    if (curvature > 0.0) support.push_back(static_cast<std::int64_t>(i)), root.push_back(std::sqrt(curvature));
+    expect(std::abs(warm.point.f[i] - cold.point.f[i]) < 1e-6, "a warm start does not move the mode");
+  }
+  const std::size_t m = support.size();
+  Posterior out(n, m);
+  sites::Results results{out.L, out.inverse, out.alpha.data(), out.mean.data(), out.var.data(), out.rest.data(), 0.0};
+  expect(sites::posterior(lapack, data.K.data(), n, support.data(), root.data(), m, nu.data(), results) == 0, "factor");
+  for (std::size_t i = 0; i < n; ++i) {
+    expect(std::abs(out.mean[i] - cold.point.f[i]) < 1e-6, "the mean is the mode");
+    expect(out.var[i] > 0.0 && out.var[i] <= 3.0 + 1e-9, "the variance is at most that of the prior");
+  }
+  Vector square(out.inverse, out.inverse + m * m), dmean(m), dvar(m), none(m, 0.0), pull(m, 1e-3);
+  square_lower(lapack, square.data(), m);
+  sites::response(square.data(), m, root.data(), none.data(), pull.data(), dmean.data(), dvar.data());
+  for (std::size_t k = 0; k < m; ++k)
+    expect(dvar[k] == 0.0, "nu does not change a variance");
+}
+
+} // namespace
+
+int main() {
+  const Data data = sample(90);
+  Vector weights(data.n, 1.0);
+  for (std::size_t i = 0; i < data.n; i += 3)
+    weights[i] = 2.5;
+  const mode::Loss losses[] = {{mode::LossKind::trigonometric, {}},
+                               {mode::LossKind::raised_cosine, {}},
+                               {mode::LossKind::logistic, {}},
+                               {mode::LossKind::soft_insensitive, {10.0, 0.1, 0.3, 0.0}},
+                               {mode::LossKind::smooth_insensitive, {10.0, 0.1, 0.3, 0.0}}};
+  for (const mode::Loss& loss : losses)
+    for (const Vector& some : {Vector{}, weights})
+      check(data, loss, some);
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 3; ++k)
+    threads.emplace_back([&data] {
+      for (int trial = 0; trial < 10; ++trial) {
+        Posterior one(data.n, 40 + static_cast<std::size_t>(trial)), two(data.n, 60);
+        one.L[0] = two.inverse[0] = 1.0;
+      }
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  if (failures == 0) std::printf("native tests of mode and sites passed\n");
+  return failures == 0 ? 0 : 1;
+}
