@@ -87,16 +87,17 @@ def test_the_best_point_is_kept_where_that_was_asked_for(name, monkeypatch):
     assert len(estimator.predict(X)) == len(y)
 
 
-def test_after_a_kept_interrupt_nothing_is_searched_any_more(monkeypatch):
+@pytest.mark.parametrize(("multi_class", "n_models"), [("ovr", 3), ("shared", 1)])
+def test_after_a_kept_interrupt_nothing_is_searched_any_more(monkeypatch, multi_class, n_models):
     X, _ = small_data(bayesvm.BayesianSVC())
-    y = np.digitize(X[:, 0], [-0.5, 0.5])  # three machines
+    y = np.digitize(X[:, 0], [-0.5, 0.5])  # three classes
     calls = interrupting(monkeypatch, 4)
-    estimator = bayesvm.BayesianSVC(n_starts=3)
+    estimator = bayesvm.BayesianSVC(multi_class=multi_class, n_starts=3)
     with keep_best_on_interrupt():
         estimator.fit(X, y)
     assert len(calls) <= 4 + 2 * 2 * 3 + 2 * 3  # one evaluation of every start, on the surrogate and on the evidence
     assert not estimator.converged_
-    assert [m.maximum.status for m in estimator.models_] == [SearchStatus.INTERRUPTED] * 3
+    assert [m.maximum.status for m in estimator.models_] == [SearchStatus.INTERRUPTED] * n_models
 
 
 def test_a_second_interrupt_is_raised(monkeypatch):
