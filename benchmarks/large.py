@@ -165,6 +165,8 @@ def classifiers() -> Iterator[tuple[str, Any]]:
     """Yield names and classifiers."""
     yield "BayesianSVC()", BayesianSVC(random_state=0)
     yield "GPClassifier()", GPClassifier(random_state=0)
+    plain = BayesianSVC("rbf + constant", likelihood="logistic", inducing=500, n_starts=1, random_state=0)
+    yield "BayesianSVC, logistic, 500 inducing inputs", plain
     yield "histogram boosting", HistGradientBoostingClassifier(random_state=0)
     if installed("lightgbm"):
         from lightgbm import LGBMClassifier
