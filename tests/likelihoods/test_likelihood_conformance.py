@@ -166,3 +166,17 @@ def test_pickle_and_shapes(likelihood):
     wide = likelihood.log_predictive(y[:, None], t[:, None], np.array([[0.0, 0.5]]))
     assert wide.shape == (3, 2)
     assert wide[1, 1] == pytest.approx(likelihood.log_predictive(y[1:2], t[1:2], np.array([0.5]))[0], rel=1e-13)
+
+
+@pytest.mark.parametrize("likelihood", INSTANCES, ids=IDS)
+def test_traits_are_neither_more_nor_less_than_what_holds(likelihood):
+    low, high = likelihood.domain
+    t = np.linspace(max(low, -8.0) + 1e-6, min(high, 8.0) - 1e-6, 4001)
+    slopes = np.diff(likelihood.profile(t).loss)
+    assert likelihood.traits.convex == bool(np.all(np.diff(slopes) >= -1e-10 * (1.0 + np.abs(slopes[1:]))))
+    if isinstance(likelihood, lib.Classification):
+        total = sum(np.exp(-likelihood.profile(np.array([0.3, -0.9]) * sign).loss) for sign in (1.0, -1.0))
+    else:
+        x = np.linspace(-100.0, 100.0, 400_001)
+        total = np.trapezoid(np.exp(-likelihood.profile(x).loss), x)
+    assert likelihood.traits.normalized == bool(np.allclose(total, 1.0, atol=1e-5))
