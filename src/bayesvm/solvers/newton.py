@@ -7,6 +7,10 @@ With the residual :math:`r = \alpha + \ell'(f)`, :math:`f = K \alpha`, the Newto
 where R is defined on the points with curvature (:class:`~bayesvm.linalg.support_factor.SupportFactor`). A line search
 on the convex :math:`S(f)` makes it global; a step to an infinite loss is rejected like any other that does not lower S.
 
+Where the loss has straight parts (beyond the zones of an insensitive loss) :math:`W = 0` there, and the step, which
+knows nothing of the bends ahead, can be far too long. After such a step, and after a start far from the mode, the next
+one takes the majorant of the loss (:meth:`~bayesvm.likelihoods.base.Likelihood.majorant`) for W.
+
 Three things keep the number of factorisations small.
 
 * A warm start is a vector of latent values f, not of coefficients. The first step,
@@ -103,19 +107,22 @@ class Newton(Solver):
         """Return the mode, step by step in NumPy: for losses that native code does not know, and as its reference."""
         point, n_iter = _start(K, y, likelihood, warm_start, self.tol)
         kkt = point.kkt
+        far = kkt > FAR
         status = Status.CONVERGED
         while kkt > self.tol:
             if n_iter >= self.max_iter:
                 status = Status.MAX_ITER
                 break
-            factor = SupportFactor.of(K, point.d.curvature)
+            W = likelihood.majorant(likelihood.argument(y, point.f)) if far else point.d.curvature
+            factor = SupportFactor.of(K, W)
             n_iter += 1
             new, full = _line_search(K, y, likelihood, point, _newton_direction(K, factor, point.residual))
-            if new is None:
+            if new is None and not far:
                 status = Status.STALLED
                 break
-            point = _chord_steps(K, y, likelihood, new, factor, self.tol) if full else new
-            kkt = point.kkt
+            if new is not None:
+                point = _chord_steps(K, y, likelihood, new, factor, self.tol) if full and not far else new
+            kkt, far = point.kkt, new is not None and not full
         return MAPResult(-point.d.gradient, point.f, point.objective, point.d, kkt, n_iter, status)
 
 
@@ -206,6 +213,9 @@ LINE_STEPS = 50
 #: Where rounding hides whether S has fallen, a step counts that shortens the residual to this share; less is noise, and
 #: steps of that kind would go on to the last.
 LEAST_GAIN = 0.9
+
+#: Residual from which on the first step takes the majorant.
+FAR = 0.3
 
 #: A chord step costs about a third of a Newton step: it pays from this residual on, if it divides it by this much.
 CHORD_FROM = 0.1

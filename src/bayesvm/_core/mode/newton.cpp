@@ -12,7 +12,7 @@ namespace {
 using Vector = std::vector<double>;
 
 constexpr int kLineSteps = 50;
-constexpr double kChordFrom = 0.1, kChordGain = 5.0;
+constexpr double kChordFrom = 0.1, kChordGain = 5.0, kFar = 0.3, kLeastGain = 0.9;
 
 struct NotPositiveDefinite {
   std::size_t order;
@@ -92,16 +92,18 @@ public:
     return zero;
   }
 
-  // One Newton step from the point, with line search and chord steps; false if there is no lower point.
-  bool step(Point& at) const {
-    const Factor factor(lapack_, problem_, at.curvature);
+  // One step from the point, with line search and chord steps; false if there is no lower point. It is Newton's, or, if
+  // far, one with the majorant in place of the curvature, after which Newton's is to be tried.
+  bool step(Point& at, bool& far) const {
+    const Factor factor(lapack_, problem_, far ? majorant(at) : at.curvature);
     const Vector residual = residual_of(at);
     const Vector direction = factor.direction(residual, times(residual));
     Point lower;
     bool full = false;
-    if (!line_search(at, residual, direction, lower, full)) return false;
-    at = full ? chord_steps(std::move(lower), factor) : std::move(lower);
-    return true;
+    const bool found = line_search(at, residual, direction, lower, full), was_far = far;
+    if (found) at = full && !far ? chord_steps(std::move(lower), factor) : std::move(lower);
+    far = found && !full;
+    return found || was_far;
   }
 
 private:
@@ -123,6 +125,16 @@ private:
     for (std::size_t k = 0; k < rows.size(); ++k)
       values[k] = x[static_cast<std::size_t>(rows[k])];
     gram::rows_times(problem_.K, n, rows.data(), values.data(), rows.size(), out.data());
+    return out;
+  }
+
+  Vector majorant(const Point& at) const {
+    const bool of_margin = problem_.loss.of_margin();
+    Vector out(problem_.n);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const double w = problem_.weights == nullptr ? 1.0 : problem_.weights[i];
+      out[i] = w * problem_.loss.majorant(of_margin ? problem_.y[i] * at.f[i] : problem_.y[i] - at.f[i]);
+    }
     return out;
   }
 
@@ -181,7 +193,7 @@ private:
       const bool finite = std::isfinite(next.objective);
       const double ahead = finite ? dot(residual_of(next), K_direction) : INFINITY;
       if (next.objective <= from.objective + 1e-4 * t * slope + rounding &&
-          (next.objective < from.objective - rounding || next.kkt < from.kkt)) {
+          (next.objective < from.objective - rounding || next.kkt < kLeastGain * from.kkt)) {
         best = std::move(next);
         found = true;
         if (t == 1.0 || std::abs(ahead) <= 0.1 * std::abs(slope)) break;
@@ -213,13 +225,14 @@ Result newton(const Lapack& lapack, const Problem& problem, const double* start,
   Result result;
   try {
     result.point = solver.start(start, result.n_iter);
+    bool far = result.point.kkt > kFar;
     while (result.point.kkt > tol) {
       if (result.n_iter >= max_iter) {
         result.ending = Ending::max_iter;
         break;
       }
       ++result.n_iter;
-      if (!solver.step(result.point)) {
+      if (!solver.step(result.point, far)) {
         result.ending = Ending::stalled;
         break;
       }
