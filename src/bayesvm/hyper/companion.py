@@ -26,7 +26,8 @@ from bayesvm.typing import Vector
 
 #: Evaluations of the best start on the companion: its end is where another search begins.
 SCREENED = 10
-#: Evaluations from each shape, on an evidence that jumps as on its surrogate: one leads as high as another.
+#: Evaluations from each shape, on a smooth surrogate, where the better one goes on until it has converged, and on an
+#: evidence that jumps.
 BUDGET = 12
 
 
@@ -92,31 +93,47 @@ def _from_shapes(
     """Maximise the objective from the given points, which are one start, and return its record alone."""
     smoothed = objective.likelihood.smoothed
     if smoothed is objective.likelihood:
-        return _as_one(maximizer.maximize(objective, starts, latent=latent), 0, 0.0)
+        found = maximizer.maximize(objective, starts, latent=latent)
+        return _as_one([found], found.status)
     short = dataclasses.replace(maximizer, max_evaluations=min(BUDGET, maximizer.max_evaluations))
-    smooth = short.maximize(with_likelihood(objective, smoothed), starts, latent=latent)
-    ends = [smooth.history[i] for i in sorted(set(same_ends(smooth.history)))]
+    surrogate = with_likelihood(objective, smoothed)
+    stages = [short.maximize(surrogate, starts, latent=latent)]
+    ends = sorted(stages[0].history, key=lambda record: -record.value)
+    if stages[0].status is SearchStatus.LIMIT and short.max_evaluations < maximizer.max_evaluations:
+        stages.append(_further(maximizer, surrogate, ends[:1], stages[0].latent))
+        ends[0] = stages[1].history[0]
+    smooth = stages[-1].status
     refining = dataclasses.replace(short, tol=max(JUMP, maximizer.tol))
-    found = refining.maximize(objective, [e.end for e in ends], metrics=[e.H for e in ends], latent=smooth.latent)
-    if smooth.interrupted:
-        found = found.as_interrupted()
-    elif not found.interrupted and short.max_evaluations < maximizer.max_evaluations:
-        converged = smooth.status is SearchStatus.CONVERGED
-        found = dataclasses.replace(found, status=SearchStatus.CONVERGED if converged else SearchStatus.REFINED)
-    spent, seconds = (sum(getattr(e, name) for e in smooth.history) for name in ("evaluations", "seconds"))
-    return _as_one(found, spent, seconds)
+    distinct = [ends[i] for i in sorted(set(same_ends(ends)))]
+    stages.append(_further(refining, objective, distinct, stages[-1].latent))
+    status = stages[-1].status
+    if any(stage.interrupted for stage in stages):
+        status = SearchStatus.INTERRUPTED
+    elif smooth is SearchStatus.CONVERGED:
+        status = smooth
+    elif smooth.ok:
+        status = SearchStatus.REFINED
+    return _as_one(stages, status)
 
 
-def _as_one(found: Maximum, spent: int, seconds: float) -> Maximum:
-    """Return the maximum with one record for all its starts, after evaluations that were spent before."""
+def _further(
+    maximizer: Maximizer, objective: EvidenceObjective, ends: Sequence[StartRecord], latent: Vector | None
+) -> Maximum:
+    """Go on from ends of another stage, with their curvature."""
+    return maximizer.maximize(objective, [e.end for e in ends], metrics=[e.H for e in ends], latent=latent)
+
+
+def _as_one(stages: Sequence[Maximum], status: SearchStatus) -> Maximum:
+    """Return the maximum of the last stage with one record for all starts of all stages."""
+    found, records = stages[-1], [record for stage in stages for record in stage.history]
     best = max(found.history, key=lambda record: record.value)
     record = dataclasses.replace(
         best,
-        evaluations=spent + sum(record.evaluations for record in found.history),
-        status=found.status,
-        seconds=seconds + sum(record.seconds for record in found.history),
+        evaluations=sum(record.evaluations for record in records),
+        status=status,
+        seconds=sum(record.seconds for record in records),
     )
-    return dataclasses.replace(found, history=(record,))
+    return dataclasses.replace(found, status=status, history=(record,))
 
 
 def _joined(start: Vector, first: StartRecord, second: StartRecord, *, own: bool) -> StartRecord:

@@ -12,7 +12,7 @@ namespace {
 using Vector = std::vector<double>;
 
 constexpr int kLineSteps = 50;
-constexpr double kChordFrom = 0.1, kChordGain = 5.0, kFar = 0.3, kLeastGain = 0.9;
+constexpr double kChordFrom = 0.1, kChordGain = 5.0, kFar = 0.3, kPolish = 0.01;
 
 struct NotPositiveDefinite {
   std::size_t order;
@@ -193,7 +193,7 @@ private:
       const bool finite = std::isfinite(next.objective);
       const double ahead = finite ? dot(residual_of(next), K_direction) : INFINITY;
       if (next.objective <= from.objective + 1e-4 * t * slope + rounding &&
-          (next.objective < from.objective - rounding || next.kkt < kLeastGain * from.kkt)) {
+          (next.objective < from.objective - rounding || next.kkt < from.kkt)) {
         best = std::move(next);
         found = true;
         if (t == 1.0 || std::abs(ahead) <= 0.1 * std::abs(slope)) break;
@@ -207,7 +207,7 @@ private:
   }
 
   Point chord_steps(Point at, const Factor& factor) const {
-    while (tol_ < at.kkt && at.kkt < kChordFrom) {
+    while (kPolish * tol_ < at.kkt && at.kkt < kChordFrom) {
       const Vector residual = residual_of(at);
       const Vector direction = factor.direction(residual, times(residual));
       Point next = moved(at, direction, times(direction), 1.0);
@@ -218,25 +218,36 @@ private:
   }
 };
 
+// Steps from the start until the mode is found, with majorants or without; false if it stalled after a majorant.
+bool search(const Solver& solver, const double* start, double tol, int max_iter, bool majorants, Result& result) {
+  int begun = 0;
+  result.point = solver.start(start, begun);
+  result.n_iter += begun;
+  result.ending = Ending::converged;
+  bool far = majorants && start != nullptr && result.point.kkt > kFar, helped = false;
+  while (result.point.kkt > tol) {
+    if (result.n_iter >= max_iter) {
+      result.ending = Ending::max_iter;
+      break;
+    }
+    ++result.n_iter;
+    helped = helped || far;
+    if (!solver.step(result.point, far)) {
+      result.ending = Ending::stalled;
+      return !helped;
+    }
+    far = far && majorants;
+  }
+  return true;
+}
+
 } // namespace
 
 Result newton(const Lapack& lapack, const Problem& problem, const double* start, double tol, int max_iter) {
   const Solver solver(lapack, problem, tol);
   Result result;
   try {
-    result.point = solver.start(start, result.n_iter);
-    bool far = result.point.kkt > kFar;
-    while (result.point.kkt > tol) {
-      if (result.n_iter >= max_iter) {
-        result.ending = Ending::max_iter;
-        break;
-      }
-      ++result.n_iter;
-      if (!solver.step(result.point, far)) {
-        result.ending = Ending::stalled;
-        break;
-      }
-    }
+    if (!search(solver, start, tol, max_iter, true, result)) search(solver, start, tol, max_iter, false, result);
   } catch (const NotPositiveDefinite& error) {
     result.ending = Ending::not_positive_definite;
     result.order = error.order;
