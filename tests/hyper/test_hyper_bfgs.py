@@ -258,6 +258,6 @@ def test_steps_into_a_forbidden_region_are_rejected():
 
 
 def test_which_ends_are_good():
-    good = {SearchStatus.CONVERGED, SearchStatus.STALLED, SearchStatus.MERGED}
+    good = {SearchStatus.CONVERGED, SearchStatus.STALLED, SearchStatus.REFINED, SearchStatus.MERGED}
     assert {s for s in SearchStatus if s.ok} == good
     assert all(s.value for s in SearchStatus)

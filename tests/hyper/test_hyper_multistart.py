@@ -182,6 +182,15 @@ def test_starts_that_meet_are_merged():
     np.testing.assert_allclose(found.theta, 1.0, atol=1e-2)
 
 
+def test_screening_halves_the_starts_round_by_round():
+    starts = [np.array([-1.2, 1.0 + 0.5 * k]) for k in range(4)]
+    found = Maximizer(tol=1e-8, screening=True).maximize(Known(rosenbrock, 2), starts)
+    assert [r.status for r in found.history].count(SearchStatus.ABANDONED) == 3
+    spent = sorted(r.evaluations for r in found.history)
+    assert spent[1] < spent[2] < spent[3]  # two are abandoned after the first round, one after the second
+    np.testing.assert_allclose(found.theta, 1.0, atol=1e-2)
+
+
 def test_the_order_of_the_starts_does_not_matter():
     objective = machine()
     forward = Maximizer().maximize(objective, STARTS)

@@ -35,6 +35,7 @@ class SearchStatus(enum.Enum):
     RUNNING = "still rising"
     CONVERGED = "converged: the predicted gain is below the tolerance"
     STALLED = "stalled: no step along the gradient increases the evidence, which may jump here"
+    REFINED = "refined: the evidence jumps by more than further steps would gain"
     LIMIT = "stopped at the maximal number of evaluations"
     ABANDONED = "abandoned: too far below the best start to catch up"
     MERGED = "merged: it reached the optimum of another start"
@@ -47,7 +48,7 @@ class SearchStatus(enum.Enum):
     @property
     def ok(self) -> bool:
         """Whether the end point is a local optimum as far as could be told."""
-        return self in (SearchStatus.CONVERGED, SearchStatus.STALLED, SearchStatus.MERGED)
+        return self in (SearchStatus.CONVERGED, SearchStatus.STALLED, SearchStatus.REFINED, SearchStatus.MERGED)
 
 
 @dataclasses.dataclass(frozen=True)

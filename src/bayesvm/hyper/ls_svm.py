@@ -2,8 +2,9 @@ r"""Learning the kernel of a least-squares machine: level 3 of VanGestel2002 as 
 
 Steps 2 to 4 of section 6.1: BFGS ascent from all starts maximises level 2 as a function of the kernel and of gamma
 together, which needs one Cholesky factor per step (:mod:`bayesvm.inference.ls_svm.joint`). From the best end the
-evidence of level 3 itself is maximised, with gamma at its optimum for every kernel. With one length scale per feature
-the first search has the scales tied.
+evidence of level 3 itself is maximised, with gamma at its optimum for every kernel. It begins with the curvature of
+level 2, whose inverse Hessian in (kernel, gamma) holds that of its maximum over gamma, so that one or two
+eigendecompositions are enough. With one length scale per feature the first search has the scales tied.
 """
 
 from __future__ import annotations
@@ -148,23 +149,34 @@ def maximize_levels(maximizer: Maximizer, objective: LevelsObjective, starts: Se
     elif len(loose) == 1:
         return _level3(maximizer, objective, loose, loose)
     joint = _maximize_joint(maximizer, objective, loose)
-    final = _level3(maximizer, objective, [joint.theta], loose)
+    H = max(joint.history, key=lambda record: record.value).H
+    final = _level3(maximizer, objective, [joint.theta], loose, H)
     return dataclasses.replace(final, history=(*records, *joint.history, *final.history))
 
 
 def _maximize_joint(maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector]) -> Maximum:
     """Maximise level 2 over the kernel and gamma, and return the result without gamma."""
     found = maximizer.maximize(JointObjective(objective), [np.append(start, 0.0) for start in starts])
-    history = tuple(dataclasses.replace(r, start=r.start[:-1], end=r.end[:-1]) for r in found.history)
+    history = tuple(_without_gamma(record) for record in found.history)
     return dataclasses.replace(found, theta=found.theta[:-1], history=history)
 
 
+def _without_gamma(record: StartRecord) -> StartRecord:
+    """Return the record of the kernel's parameters; H is then that of level 2 maximised over gamma."""
+    H = None if record.H is None else record.H[:-1, :-1]
+    return dataclasses.replace(record, start=record.start[:-1], end=record.end[:-1], H=H)
+
+
 def _level3(
-    maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector], fallback: Sequence[Vector]
+    maximizer: Maximizer,
+    objective: LevelsObjective,
+    starts: Sequence[Vector],
+    fallback: Sequence[Vector],
+    H: Matrix | None = None,
 ) -> Maximum:
     """Maximise level 3 from the starts, or from ``fallback`` where the centred Gram matrix is indefinite at them."""
     try:
-        return maximizer.maximize(objective, starts)
+        return maximizer.maximize(objective, starts, metrics=[H] * len(starts))
     except NotPositiveDefiniteError as error:
         logger.info("level 3 cannot begin where level 2 ended: %s", error)
         return maximizer.maximize(objective, fallback)

@@ -28,8 +28,9 @@ from bayesvm.typing import Matrix, Vector
 
 logger = logging.getLogger(__name__)
 
-#: Evaluations per round.
+#: Evaluations per round, and while starts are screened.
 ROUND = 8
+SCREENING = 3
 
 
 class Evaluated(Protocol):
@@ -155,12 +156,16 @@ class Maximizer:
         Starts that advance at the same time (threads, one BLAS thread each); as in joblib.
     callback : callable, optional
         Called with a :class:`SearchProgress` after every evaluation, possibly from several threads.
+    screening : bool
+        Whether rounds are short and the lower half of the starts is abandoned after each: for a function that has as a
+        rule one optimum.
     """
 
     tol: float = 3e-3
     max_evaluations: int = 500
     n_jobs: int | None = None
     callback: Callable[[SearchProgress], None] | None = None
+    screening: bool = False
 
     def maximize(
         self,
@@ -203,7 +208,7 @@ class Maximizer:
                             states[state.index] = run_round(objective, state, options, best)
                     else:
                         _round_in_threads(objective, states, active, options, best)
-                    states[:] = pruned(states, active, self.tol)
+                    states[:] = halved(states) if self.screening else pruned(states, active, self.tol)
         except KeyboardInterrupt:
             best.stop.set()
             if not keep_this_interrupt():
@@ -373,13 +378,21 @@ def run_round(objective: Objective, state: StartState, options: Maximizer, best:
     evaluate = Evaluator(objective, state, options, best)
     bounds, tol = objective.bounds, options.tol * state.start.size
     ascent = state.ascent or begin(evaluate, state.start, bounds, H=state.H, latent=state.latent)
-    end = min(state.evaluations + ROUND, options.max_evaluations)
+    end = min(state.evaluations + (SCREENING if options.screening else ROUND), options.max_evaluations)
     while ascent.status is SearchStatus.RUNNING and evaluate.spent < end:
         ascent = advance(evaluate, ascent, bounds, tol)
     if ascent.status is SearchStatus.RUNNING and evaluate.spent >= options.max_evaluations:
         ascent = dataclasses.replace(ascent, status=SearchStatus.LIMIT)
     seconds = state.seconds + time.perf_counter() - began
     return dataclasses.replace(state, ascent=ascent, evaluations=evaluate.spent, seconds=seconds)
+
+
+def halved(states: Sequence[StartState]) -> list[StartState]:
+    """Return the starts with the lower half of those that were not abandoned before abandoned, if still running."""
+    left = [state for state in states if state.status is not SearchStatus.ABANDONED]
+    order = sorted(left, key=lambda state: (-state.point.value, state.index))
+    lower = {state.index for state in order[(len(order) + 1) // 2 :] if state.running}
+    return [state.ended(SearchStatus.ABANDONED) if state.index in lower else state for state in states]
 
 
 def pruned(states: Sequence[StartState], before: Sequence[StartState], tol: float) -> list[StartState]:

@@ -4,7 +4,9 @@ r"""The search for the hyperparameters, from starts to the maximum of the eviden
 2. *Subsample.* With many rows and few hyperparameters the starts search on some of the rows
    (:mod:`bayesvm.hyper.subsample`).
 3. *Surrogate and multistart.* All starts search together by BFGS (:mod:`bayesvm.hyper.multistart`), first on smooth
-   surrogates of an evidence that jumps, then on the evidence itself (:mod:`bayesvm.hyper.surrogate`).
+   surrogates of an evidence that jumps, then on the evidence itself (:mod:`bayesvm.hyper.surrogate`). For robust noise
+   models and few hyperparameters they search with Gaussian noise, and the best of them goes on
+   (:mod:`bayesvm.hyper.companion`).
 4. *All rows.* The best end goes on with more rows, up to all of them.
 5. *ARD search.* The features are set free at the best end; features that were switched off on the way are tried once
    more, and those that turn out weak are switched off (:mod:`bayesvm.hyper.ard_search`). Nothing can be lost: the tied
@@ -17,11 +19,13 @@ import dataclasses
 from collections.abc import Sequence
 
 from bayesvm.hyper.ard_search import switch_off, switch_on, tied, untied, untied_records, with_and_without_ties
+from bayesvm.hyper.companion import companion_of, maximize_from_companion
 from bayesvm.hyper.interrupts import keep_this_interrupt
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.subsample import maximize_on_more_rows, subsamples
-from bayesvm.hyper.surrogate import maximize_through_surrogates
+from bayesvm.hyper.surrogate import FEW, maximize_through_surrogates
+from bayesvm.inference import Laplace
 from bayesvm.typing import Vector
 
 
@@ -49,7 +53,7 @@ def maximize_evidence(
     if begun:
         first = common if has_ties else objective
         smallest, *larger = subsamples(first) if subsample else [first]
-        maximum, rows = maximize_through_surrogates(maximizer, smallest, begun), smallest.n_rows
+        maximum, rows = _from_starts(maximizer, smallest, begun), smallest.n_rows
         for part in larger:
             maximum = maximize_on_more_rows(maximizer, part, maximum, rows / part.n_rows)
             rows = part.n_rows
@@ -70,6 +74,15 @@ def maximize_evidence(
                     raise
                 maximum = maximum.as_interrupted()
     return dataclasses.replace(maximum, history=records + maximum.history)
+
+
+def _from_starts(maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
+    """Return the maximum from the first starts, through a companion where there is one, else through surrogates."""
+    few = objective.theta0.size <= FEW and isinstance(objective.inference, Laplace)
+    companion = companion_of(objective) if few else None
+    if companion is None:
+        return maximize_through_surrogates(maximizer, objective, starts)
+    return maximize_from_companion(maximizer, objective, companion, starts)
 
 
 __all__ = ["maximize_evidence"]

@@ -148,6 +148,15 @@ class Likelihood(Parameterized, ABC):
         return self
 
     @property
+    def companion(self) -> Likelihood:
+        """Gaussian noise of the same variance, whose evidence is exact and smooth: itself, if that is no help."""
+        return self
+
+    def matching(self, companion: Likelihood) -> tuple[Likelihood, ...]:
+        """Return likelihoods of this kind, of different shapes, whose noise has the variance of a companion's."""
+        return (self,)
+
+    @property
     def margin_loss(self) -> Likelihood:
         """The convex loss of the support vector machine that belongs to it: itself, unless that is another one."""
         return self
@@ -158,6 +167,15 @@ class Likelihood(Parameterized, ABC):
         Of n samples about ``enough`` (or all) have curvature under it.
         """
         return self
+
+    def majorant(self, t: Vector) -> Vector:
+        r"""Return the curvature at t, or more where the loss is straight: :math:`\ell'(t)/(t - t_0)`.
+
+        That is the curvature of the parabola that touches the loss at t, lies above it, and has its minimum where that
+        of the loss begins, at :math:`t_0`. Steps of Newton's method with it are not too long. The curvature itself,
+        unless a subclass has straight parts.
+        """
+        return self.profile(t).curvature
 
     @property
     def origin(self) -> float:

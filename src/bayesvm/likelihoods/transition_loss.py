@@ -21,11 +21,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesvm.likelihoods.base import Derivatives, Regression
+from bayesvm.likelihoods.base import Derivatives, Likelihood, Regression
+from bayesvm.likelihoods.gaussian_noise import GaussianNoise
 from bayesvm.parameters import Bounds
 from bayesvm.typing import Vector
 
 Mask = NDArray[np.bool_]
+
+#: Values of C epsilon that are tried with the variance of Gaussian noise: next to Laplace's and next to uniform noise.
+SHAPES = (1.0, 3.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,6 +107,36 @@ class TransitionLoss(Regression):
 
         beta = max(self.beta, min(1.0, enough / max(n, 1)))
         return self if beta == self.beta else SoftInsensitive(self.C, self.epsilon, beta, limits=self.limits)
+
+    @property
+    def companion(self) -> Likelihood:
+        """Gaussian noise of the same variance, if C and epsilon are both free."""
+        if len(self.names) < len(self.positive):
+            return self
+        (C_low, C_high), (epsilon_low, epsilon_high) = np.exp(self.bounds)
+        unit, k = self._of_shape(1.0, SHAPES[0]).noise_variance, SHAPES[0]
+        bounds = unit / min(C_high, k / epsilon_low) ** 2, unit / max(C_low, k / epsilon_high) ** 2
+        return GaussianNoise(float(np.clip(self.noise_variance, *bounds))).bounded(variance=bounds)
+
+    def matching(self, companion: Likelihood) -> tuple[Likelihood, ...]:
+        """Return the loss with each of the shapes ``SHAPES`` and the variance of the companion, within the bounds."""
+        assert isinstance(companion, GaussianNoise)
+        found = []
+        for k in SHAPES:
+            C = float(np.sqrt(self._of_shape(1.0, k).noise_variance / companion.variance))
+            theta = np.clip(np.log([C, k / C]), *self.bounds.T)
+            found.append(self.with_theta(theta))
+        return tuple(found)
+
+    def _of_shape(self, C: float, k: float) -> TransitionLoss:
+        """Return the loss with the given C and C epsilon = k."""
+        return dataclasses.replace(self, C=C, epsilon=k / C)
+
+    def majorant(self, t: Vector) -> Vector:
+        r"""Return the larger of :math:`\ell''` and :math:`|\ell'(t)| / (|t| - (1-\beta)\epsilon)` beyond the flat."""
+        p, beyond = self.profile(t), np.abs(t) - (1.0 - self.beta) * self.epsilon
+        chord = np.abs(p.gradient) / np.where(beyond > 0.0, beyond, 1.0)
+        return np.where(beyond > 0.0, np.maximum(p.curvature, chord), p.curvature)
 
     def _zones(self, t: Vector) -> tuple[Vector, Vector, Mask, Mask]:
         """Return |t|, p in [0, 1], whether t lies in a zone (ends included) and whether beyond it."""

@@ -67,6 +67,7 @@ class Weighted(Likelihood):
     theta, bounds, names = _inner("theta"), _inner("bounds"), _inner("names")
     with_theta, fix, free, bounded = _changed("with_theta"), _changed("fix"), _changed("free"), _changed("bounded")
     eased, smoothed, margin_loss = _changed("eased"), _with_weights("smoothed"), _with_weights("margin_loss")
+    companion = _with_weights("companion")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -112,6 +113,14 @@ class Weighted(Likelihood):
         """Return the weighted loss and its first three derivatives."""
         w, p = self.checked(np.size(t)), self.likelihood.profile(t)
         return Derivatives(w * np.where(w > 0.0, p.loss, 0.0), w * p.gradient, w * p.curvature, w * p.third)
+
+    def majorant(self, t: Vector) -> Vector:
+        """Return the weighted majorants."""
+        return self.checked(np.size(t)) * self.likelihood.majorant(t)
+
+    def matching(self, companion: Likelihood) -> tuple[Likelihood, ...]:
+        """Return the matching likelihoods of the inner one, with the same weights."""
+        return tuple(self.around(likelihood) for likelihood in self.likelihood.matching(companion.plain))
 
     def profile_theta(self, t: Vector) -> ThetaDerivatives:
         """Return the weighted derivatives in the free parameters' logarithms."""

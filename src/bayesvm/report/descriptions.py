@@ -49,6 +49,7 @@ ESTIMATORS = {
 ENDINGS = {
     SearchStatus.CONVERGED: "converged",
     SearchStatus.STALLED: "converged, at a jump of the evidence",
+    SearchStatus.REFINED: "converged, up to jumps of the evidence",
     SearchStatus.MERGED: "converged to the same maximum as another start",
     SearchStatus.ABANDONED: "given up, far below the best start",
 }

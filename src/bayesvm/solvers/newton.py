@@ -7,6 +7,11 @@ With the residual :math:`r = \alpha + \ell'(f)`, :math:`f = K \alpha`, the Newto
 where R is defined on the points with curvature (:class:`~bayesvm.linalg.support_factor.SupportFactor`). A line search
 on the convex :math:`S(f)` makes it global; a step to an infinite loss is rejected like any other that does not lower S.
 
+Where the loss has straight parts (beyond the zones of an insensitive loss) :math:`W = 0` there, and the step, which
+knows nothing of the bends ahead, can be far too long. After such a step, and after a warm start far from the mode, the
+next one takes the majorant of the loss (:meth:`~bayesvm.likelihoods.base.Likelihood.majorant`) for W.
+Should such a search stall, by rounding with a Gram matrix of 1e10 say, it is repeated without majorants.
+
 Three things keep the number of factorisations small.
 
 * A warm start is a vector of latent values f, not of coefficients. The first step,
@@ -134,26 +139,38 @@ class Newton(Solver):
         self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
     ) -> MAPResult:
         """Return the mode, step by step in NumPy: for losses that native code does not know, and as its reference."""
-        point, n_iter = _start(K, y, likelihood, warm_start, self.tol)
-        kkt = point.kkt
+        first, helped = self._search(K, y, likelihood, warm_start, 0, majorants=True)
+        if not (first.status is Status.STALLED and helped):
+            return first
+        return self._search(K, y, likelihood, warm_start, first.n_iter, majorants=False)[0]
+
+    def _search(
+        self, K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None, spent: int, *, majorants: bool
+    ) -> tuple[MAPResult, bool]:
+        """Return the end of the steps, with majorants or without, and whether some step took one."""
+        point, begun = _start(K, y, likelihood, warm_start, self.tol)
+        n_iter, helped = spent + begun, False
+        far = majorants and warm_start is not None and point.kkt > FAR
         status = Status.CONVERGED
         progress = _Progress(point)
-        while kkt > self.tol:
+        while point.kkt > self.tol:
             if n_iter >= self.max_iter:
                 status = Status.MAX_ITER
                 break
-            factor = SupportFactor.of(K, point.d.curvature)
-            n_iter += 1
+            W = likelihood.majorant(likelihood.argument(y, point.f)) if far else point.d.curvature
+            factor = SupportFactor.of(K, W)
+            n_iter, helped = n_iter + 1, helped or far
             new, full = _line_search(K, y, likelihood, point, _newton_direction(K, factor, point.residual))
-            if new is None:
+            if new is None and not far:
                 status = Status.STALLED
                 break
-            point = _chord_steps(K, y, likelihood, new, factor, self.tol) if full else new
-            kkt = point.kkt
-            if progress.ended(point) and kkt > self.tol:
+            if new is not None:
+                point = _chord_steps(K, y, likelihood, new, factor, self.tol) if full and not far else new
+            far = majorants and new is not None and not full
+            if progress.ended(point) and point.kkt > self.tol:
                 status = Status.STALLED
                 break
-        return MAPResult(-point.d.gradient, point.f, point.objective, point.d, kkt, n_iter, status)
+        return MAPResult(-point.d.gradient, point.f, point.objective, point.d, point.kkt, n_iter, status), helped
 
 
 def times(K: Matrix, x: Vector) -> Vector:
@@ -251,7 +268,7 @@ def _chord_steps(
 
 def chord_steps(point: P, step: Callable[[P], P], tol: float) -> P:
     """Repeat full steps with the factor at hand while each divides the residual by CHORD_GAIN or more."""
-    while tol < point.kkt < CHORD_FROM:
+    while POLISH * tol < point.kkt < CHORD_FROM:
         new = step(point)
         if not CHORD_GAIN * new.kkt < point.kkt:
             break
@@ -267,8 +284,13 @@ LINE_STEPS = 50
 #: that kind would go on to the last.
 STEPS_WITHOUT_PROGRESS = 25
 
+#: Residual from which on the first step after a warm start takes the majorant.
+FAR = 0.3
+
 #: A chord step costs about a third of a Newton step: it pays from this residual on, if it divides it by this much.
 CHORD_FROM = 0.1
 CHORD_GAIN = 5.0
+#: Chord steps go on to this share of the tolerance: differences of evidences show the error of a mode.
+POLISH = 0.01
 
 __all__ = ["Iterate", "Newton", "chord_steps", "line_search", "times"]

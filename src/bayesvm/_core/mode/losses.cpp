@@ -99,4 +99,11 @@ Derivatives Loss::at(double t) const {
   }
 }
 
+double Loss::majorant(double t) const {
+  const Derivatives d = at(t);
+  if (count(kind) == 0) return d.curvature;
+  const double beyond = std::abs(t) - (1.0 - parameters[2]) * parameters[1];
+  return beyond > 0.0 ? std::max(d.curvature, std::abs(d.gradient) / beyond) : d.curvature;
+}
+
 } // namespace bayesvm::mode

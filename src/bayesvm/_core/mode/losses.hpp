@@ -24,6 +24,8 @@ struct Loss {
     return kind == LossKind::soft_insensitive || kind == LossKind::smooth_insensitive ? 4 : 0;
   }
   Derivatives at(double t) const;
+  // Curvature at t, at least that of the parabola around the edge of the flat part that touches the loss at t.
+  double majorant(double t) const;
 };
 
 } // namespace bayesvm::mode

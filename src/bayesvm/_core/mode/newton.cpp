@@ -12,7 +12,7 @@ namespace {
 using Vector = std::vector<double>;
 
 constexpr int kLineSteps = 50;
-constexpr double kChordFrom = 0.1, kChordGain = 5.0;
+constexpr double kChordFrom = 0.1, kChordGain = 5.0, kFar = 0.3, kPolish = 0.01;
 // Steps after which S must have fallen by more than rounding, or the residual to a half.
 constexpr int kPatience = 25;
 
@@ -94,16 +94,18 @@ public:
     return zero;
   }
 
-  // One Newton step from the point, with line search and chord steps; false if there is no lower point.
-  bool step(Point& at) const {
-    const Factor factor(lapack_, problem_, at.curvature);
+  // One step from the point, with line search and chord steps; false if there is no lower point. It is Newton's, or, if
+  // far, one with the majorant in place of the curvature, after which Newton's is to be tried.
+  bool step(Point& at, bool& far) const {
+    const Factor factor(lapack_, problem_, far ? majorant(at) : at.curvature);
     const Vector residual = residual_of(at);
     const Vector direction = factor.direction(residual, times(residual));
     Point lower;
     bool full = false;
-    if (!line_search(at, residual, direction, lower, full)) return false;
-    at = full ? chord_steps(std::move(lower), factor) : std::move(lower);
-    return true;
+    const bool found = line_search(at, residual, direction, lower, full), was_far = far;
+    if (found) at = full && !far ? chord_steps(std::move(lower), factor) : std::move(lower);
+    far = found && !full;
+    return found || was_far;
   }
 
 private:
@@ -125,6 +127,16 @@ private:
     for (std::size_t k = 0; k < rows.size(); ++k)
       values[k] = x[static_cast<std::size_t>(rows[k])];
     gram::rows_times(problem_.K, n, rows.data(), values.data(), rows.size(), out.data());
+    return out;
+  }
+
+  Vector majorant(const Point& at) const {
+    const bool of_margin = problem_.loss.of_margin();
+    Vector out(problem_.n);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const double w = problem_.weights == nullptr ? 1.0 : problem_.weights[i];
+      out[i] = w * problem_.loss.majorant(of_margin ? problem_.y[i] * at.f[i] : problem_.y[i] - at.f[i]);
+    }
     return out;
   }
 
@@ -197,7 +209,7 @@ private:
   }
 
   Point chord_steps(Point at, const Factor& factor) const {
-    while (tol_ < at.kkt && at.kkt < kChordFrom) {
+    while (kPolish * tol_ < at.kkt && at.kkt < kChordFrom) {
       const Vector residual = residual_of(at);
       const Vector direction = factor.direction(residual, times(residual));
       Point next = moved(at, direction, times(direction), 1.0);
@@ -228,25 +240,37 @@ private:
   int steps_ = 0;
 };
 
+// Steps from the start until the mode is found, with majorants or without; false if it stalled after a majorant.
+bool search(const Solver& solver, const double* start, double tol, int max_iter, bool majorants, Result& result) {
+  int begun = 0;
+  result.point = solver.start(start, begun);
+  result.n_iter += begun;
+  result.ending = Ending::converged;
+  Progress progress(result.point);
+  bool far = majorants && start != nullptr && result.point.kkt > kFar, helped = false;
+  while (result.point.kkt > tol) {
+    if (result.n_iter >= max_iter) {
+      result.ending = Ending::max_iter;
+      break;
+    }
+    ++result.n_iter;
+    helped = helped || far;
+    if (!solver.step(result.point, far) || (progress.ended(result.point) && result.point.kkt > tol)) {
+      result.ending = Ending::stalled;
+      return !helped;
+    }
+    far = far && majorants;
+  }
+  return true;
+}
+
 } // namespace
 
 Result newton(const Lapack& lapack, const Problem& problem, const double* start, double tol, int max_iter) {
   const Solver solver(lapack, problem, tol);
   Result result;
   try {
-    result.point = solver.start(start, result.n_iter);
-    Progress progress(result.point);
-    while (result.point.kkt > tol) {
-      if (result.n_iter >= max_iter) {
-        result.ending = Ending::max_iter;
-        break;
-      }
-      ++result.n_iter;
-      if (!solver.step(result.point) || (progress.ended(result.point) && result.point.kkt > tol)) {
-        result.ending = Ending::stalled;
-        break;
-      }
-    }
+    if (!search(solver, start, tol, max_iter, true, result)) search(solver, start, tol, max_iter, false, result);
   } catch (const NotPositiveDefinite& error) {
     result.ending = Ending::not_positive_definite;
     result.order = error.order;

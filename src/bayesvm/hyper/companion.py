@@ -1,0 +1,152 @@
+r"""Gaussian noise first: where the search for another noise model begins.
+
+The evidence of Gaussian noise is exact and smooth, an evaluation is one factorisation, and what it says of the kernel
+and of the size of the noise is nearly what a robust noise model says. So with few hyperparameters the starts search on
+it. They are screened: after every few evaluations the lower half is abandoned, since the surface has as a rule one
+optimum. From the best end the search goes on with the noise model itself, from a few shapes of its density with the
+same variance (:meth:`~bayesvm.likelihoods.base.Likelihood.matching`), on its smooth surrogate first if its evidence
+jumps (:mod:`bayesvm.hyper.surrogate`). The ends of abandoned starts are evaluated once, so that the history holds
+evidences of the model; should one of them be higher, the search goes on from there, too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayesvm.hyper.bfgs import SearchStatus
+from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord, evaluate_point
+from bayesvm.hyper.objective import EvidenceObjective
+from bayesvm.hyper.priors import Flat
+from bayesvm.hyper.surrogate import JUMP, SAME, same_ends, with_likelihood
+from bayesvm.inference import Exact
+from bayesvm.typing import Vector
+
+#: Evaluations of the best start on the companion: its end is where another search begins.
+SCREENED = 10
+#: Evaluations from each shape, on a smooth surrogate, where the better one goes on until it has converged, and on an
+#: evidence that jumps.
+BUDGET = 12
+
+
+def companion_of(objective: EvidenceObjective) -> EvidenceObjective | None:
+    """Return the evidence of Gaussian noise on the same data, None if the likelihood has no such companion.
+
+    The hyperprior is left out, since it may be about parameters that the companion does not have.
+    """
+    companion = objective.likelihood.companion
+    if companion is objective.likelihood:
+        return None
+    return dataclasses.replace(objective, likelihood=companion, inference=Exact(), prior=Flat())
+
+
+def maximize_from_companion(
+    maximizer: Maximizer, objective: EvidenceObjective, companion: EvidenceObjective, starts: Sequence[Vector]
+) -> Maximum:
+    """Maximise the objective from the best end of a search on its companion."""
+    screening = dataclasses.replace(
+        maximizer,
+        screening=True,
+        max_evaluations=min(SCREENED, maximizer.max_evaluations),
+        tol=max(JUMP, maximizer.tol),
+    )
+    first = screening.maximize(companion, [_on_companion(objective, start) for start in starts])
+    best = max(range(len(starts)), key=lambda i: (first.history[i].value, -i))
+    leader = first.history[best]
+    if first.interrupted:
+        maximizer = dataclasses.replace(maximizer, max_evaluations=1)
+    maximum = _from_shapes(maximizer, objective, _matching(objective, companion, leader.end), first.latent)
+    history: list[StartRecord] = []
+    for i, record in enumerate(first.history):
+        near = np.max(np.abs(record.end - leader.end)) <= SAME
+        if i == best or near:
+            history.append(_joined(starts[i], record, maximum.history[0], own=i == best))
+            continue
+        end = _matching(objective, companion, record.end)[0]
+        value = evaluate_point(objective, end, maximum.latent).value
+        ended = StartRecord(starts[i], end, value, record.evaluations + 1, record.status, record.seconds)
+        if value > maximum.value and not first.interrupted:
+            maximum = _from_shapes(maximizer, objective, [end], None)
+            ended = _joined(starts[i], ended, maximum.history[0], own=True)
+        history.append(ended)
+    maximum = dataclasses.replace(maximum, history=tuple(history))
+    return maximum.as_interrupted() if first.interrupted else maximum
+
+
+def _on_companion(objective: EvidenceObjective, theta: Vector) -> Vector:
+    """Return the point of the companion with the same kernel and the same variance of the noise."""
+    kernel, likelihood = objective.model(theta)
+    return np.concatenate([kernel.theta, likelihood.companion.theta])
+
+
+def _matching(objective: EvidenceObjective, companion: EvidenceObjective, theta: Vector) -> list[Vector]:
+    """Return the points of the objective, one per shape, that match a point of the companion."""
+    kernel, gaussian = companion.model(theta)
+    return [np.concatenate([kernel.theta, shape.theta]) for shape in objective.likelihood.matching(gaussian)]
+
+
+def _from_shapes(
+    maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector], latent: Vector | None
+) -> Maximum:
+    """Maximise the objective from the given points, which are one start, and return its record alone."""
+    smoothed = objective.likelihood.smoothed
+    if smoothed is objective.likelihood:
+        found = maximizer.maximize(objective, starts, latent=latent)
+        return _as_one([found], found.status)
+    short = dataclasses.replace(maximizer, max_evaluations=min(BUDGET, maximizer.max_evaluations))
+    surrogate = with_likelihood(objective, smoothed)
+    stages = [short.maximize(surrogate, starts, latent=latent)]
+    ends = sorted(stages[0].history, key=lambda record: -record.value)
+    if stages[0].status is SearchStatus.LIMIT and short.max_evaluations < maximizer.max_evaluations:
+        stages.append(_further(maximizer, surrogate, ends[:1], stages[0].latent))
+        ends[0] = stages[1].history[0]
+    smooth = stages[-1].status
+    refining = dataclasses.replace(short, tol=max(JUMP, maximizer.tol))
+    distinct = [ends[i] for i in sorted(set(same_ends(ends)))]
+    stages.append(_further(refining, objective, distinct, stages[-1].latent))
+    status = stages[-1].status
+    if any(stage.interrupted for stage in stages):
+        status = SearchStatus.INTERRUPTED
+    elif smooth is SearchStatus.CONVERGED:
+        status = smooth
+    elif smooth.ok:
+        status = SearchStatus.REFINED
+    return _as_one(stages, status)
+
+
+def _further(
+    maximizer: Maximizer, objective: EvidenceObjective, ends: Sequence[StartRecord], latent: Vector | None
+) -> Maximum:
+    """Go on from ends of another stage, with their curvature."""
+    return maximizer.maximize(objective, [e.end for e in ends], metrics=[e.H for e in ends], latent=latent)
+
+
+def _as_one(stages: Sequence[Maximum], status: SearchStatus) -> Maximum:
+    """Return the maximum of the last stage with one record for all starts of all stages."""
+    found, records = stages[-1], [record for stage in stages for record in stage.history]
+    best = max(found.history, key=lambda record: record.value)
+    record = dataclasses.replace(
+        best,
+        evaluations=sum(record.evaluations for record in records),
+        status=status,
+        seconds=sum(record.seconds for record in records),
+    )
+    return dataclasses.replace(found, status=status, history=(record,))
+
+
+def _joined(start: Vector, first: StartRecord, second: StartRecord, *, own: bool) -> StartRecord:
+    """Return the record of a start that went on, by itself or together with a better one near it."""
+    interrupted = SearchStatus.INTERRUPTED in (first.status, second.status)
+    status = second.status if own else SearchStatus.MERGED
+    return dataclasses.replace(
+        second,
+        start=start,
+        evaluations=first.evaluations + (second.evaluations if own else 0),
+        status=SearchStatus.INTERRUPTED if interrupted else status,
+        seconds=first.seconds + (second.seconds if own else 0.0),
+    )
+
+
+__all__ = ["companion_of", "maximize_from_companion"]
