@@ -44,7 +44,7 @@ def test_inducing_inputs_where_little_is_left_and_neighbours_elsewhere():
 
 
 def test_a_given_number_of_inducing_inputs_is_kept():
-    rough = problem(lib.GaussianNoise(0.01), 0.1, size=25)
+    rough = problem(lib.GaussianNoise(0.01), 0.1, size=25, neighbours=False)
     assert rough.at(rough.theta0).rows.size == 25
     assert rough.some_blocks(rough.theta0).rows.size == 25
 
@@ -62,7 +62,7 @@ def test_the_evidence_decides_for_other_likelihoods(lengthscale, monkeypatch):
     monkeypatch.setattr(module, "ENOUGH", 0.0)
     p = problem(lib.Logistic(), lengthscale)
     chosen = p.at(p.theta0)
-    low_rank = p._low_rank(p._greedy(*p.model(p.theta0))[0], None)
+    low_rank = p._low_rank(p.greedy(*p.model(p.theta0))[0], None)
     local = p._with_neighbours(p.theta0, p._blocks(p.kernel), np.empty(0, dtype=int))
     values = [objective.evaluate(p.theta0).value for objective in (low_rank, local)]
     assert isinstance(chosen, LocalObjective if values[1] > values[0] else InducingObjective)
