@@ -62,7 +62,7 @@ def test_the_evidence_decides_for_other_likelihoods(lengthscale, monkeypatch):
     monkeypatch.setattr(module, "ENOUGH", 0.0)
     p = problem(lib.Logistic(), lengthscale)
     chosen = p.at(p.theta0)
-    low_rank = p._low_rank(p._greedy(*p.model(p.theta0))[0], None)
+    low_rank = p._low_rank(p.greedy(*p.model(p.theta0))[0], None)
     local = p._with_neighbours(p.theta0, p._blocks(p.kernel), np.empty(0, dtype=int))
     values = [objective.evaluate(p.theta0).value for objective in (low_rank, local)]
     assert isinstance(chosen, LocalObjective if values[1] > values[0] else InducingObjective)
