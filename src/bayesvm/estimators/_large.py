@@ -67,7 +67,6 @@ def large_process(
         options=search_options(estimator),
         shared=shared,
         size=None if asked == "auto" else min(int(asked), n),
-        neighbours=asked == "auto",
     )
 
 

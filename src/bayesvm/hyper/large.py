@@ -94,7 +94,7 @@ class LargeProblem(ModelParameters):
     y : array, shape (n,) or (n, q)
         Labels -1/+1 or targets, one column per output.
     size : int or None
-        Number of inducing inputs; None: as many as are needed.
+        Number of inducing inputs, with no neighbours beside them; None: as many as are needed.
     prior : Hyperprior
         Density of theta.
     seed : int
@@ -118,6 +118,11 @@ class LargeProblem(ModelParameters):
         """Number of training rows."""
         return len(self.X)
 
+    @property
+    def local(self) -> bool:
+        """Whether neighbours are considered."""
+        return self.neighbours and self.size is None
+
     def sample(self) -> EvidenceObjective:
         """Return the exact evidence of a sample of the rows."""
         rows = drawn_rows(self.y, min(SAMPLE, self.n_rows))
@@ -139,7 +144,7 @@ class LargeProblem(ModelParameters):
 
         Without neighbours it is that of a sample of the rows.
         """
-        if not self.neighbours:
+        if not self.local:
             return self.some_rows(theta)
         kernel, likelihood = self.model(np.asarray(theta, dtype=float))
         blocks = self._blocks(kernel, BLOCKS)
@@ -153,7 +158,7 @@ class LargeProblem(ModelParameters):
     def either(self) -> bool:
         """Whether it is inducing inputs or neighbours, but not both, and the evidence has to decide."""
         method = isinstance(self.inference, Laplace | Exact)
-        return method and self.neighbours and not self.likelihood.traits.quadratic
+        return method and self.local and not self.likelihood.traits.quadratic
 
     def value_per_row(self, theta: Vector) -> float:
         """Return the evidence per row of the approximation that suits ``theta``, from a sample."""
@@ -175,7 +180,7 @@ class LargeProblem(ModelParameters):
         low_rank = self._low_rank(rows, most)
         quadratic, method = likelihood.traits.quadratic, isinstance(self.inference, Laplace | Exact)
         many = self.n_rows > (GAUSSIAN_ROWS if quadratic else OTHER_ROWS)
-        if method and (not self.neighbours or left <= ENOUGH or many):
+        if method and (not self.local or left <= ENOUGH or many):
             return low_rank
         blocks = self._blocks(kernel, None if most is None else -(-most // OWN))
         local = self._with_neighbours(theta, blocks, rows)
