@@ -10,7 +10,8 @@ itself is maximised, with the curvature learnt on the surrogate, each accepted s
 That is not enough where few points lie in the zones: Laplace's evidence is then rough on a larger scale, too, different
 starts end at different optima, and a change of the data in the last digit can decide at which. A likelihood may offer
 another surrogate (``eased``) with zones so wide that enough points lie in them, Huber's loss for the soft insensitive
-one. Different starts agree on it. With few samples its optimum is where the search on the smooth surrogate begins; with
+one. Different starts agree on it. With few samples its optimum is where the search on the smooth surrogate begins,
+unless that is the optimum for Gaussian noise (:mod:`bayesvm.hyper.companion`), which needs both parameters free; with
 many hyperparameters (one length scale per feature), where that search would end at optima that predict badly, it is
 refined on the evidence itself.
 """
