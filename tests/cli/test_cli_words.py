@@ -36,7 +36,7 @@ def iris():
 
 
 def test_hyperparameters_stand_under_their_class(iris, tmp_path, capsys):
-    assert fit(tmp_path, *iris, "--fast") in (0, 4)
+    assert fit(tmp_path, *iris, "--method", "variational-svc") in (0, 4)
     said = capsys.readouterr().out
     head = next(line for line in said.splitlines() if line.startswith("hyperparameter"))
     assert re.split(r"\s{2,}", head) == ["hyperparameter", "of setosa", "of versicolor", "of virginica"]

@@ -224,7 +224,7 @@ def test_joblibs_dask_backend_sends_the_data_once(client, monkeypatch):
     monkeypatch.setattr(Inputs, "__getstate__", lambda self: (sent.append(len(self)), state(self))[1])
     y = np.digitize(TARGETS, [-1.0, 0.0, 1.0])
     with client.as_current(), joblib.parallel_config(backend="dask"):
-        bayesvm.BayesianSVC(None, n_starts=1, n_jobs=2, posterior="laplace").fit(X, y)
+        bayesvm.BayesianSVC(None, multi_class="ovr", n_starts=1, n_jobs=2, posterior="laplace").fit(X, y)
     assert sent.count(len(X)) == 1  # four models, one copy
 
 

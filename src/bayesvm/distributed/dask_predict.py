@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from bayesvm.distributed.source import is_dask, row_chunks
 from bayesvm.estimators._attributes import twin
+from bayesvm.models.average import AveragedClasses
 
 
 def lazily(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,8 +58,16 @@ def bare(estimator: Any) -> Any:
     """Return a copy of a fitted estimator without client and training rows: what a task or a file needs of it."""
     light = twin(estimator)
     light.client = None
-    light.models_ = tuple(model.without_rows() for model in estimator.models_)
+    light.models_ = tuple(_without_rows(model) for model in estimator.models_)
     return light
+
+
+def _without_rows(model: Any) -> Any:
+    """Return a fitted model without the training rows; several classes hold theirs once more as what scores them."""
+    if not isinstance(model, AveragedClasses):
+        return model.without_rows()
+    members = tuple(dataclasses.replace(m, functions=m.functions.without_rows()) for m in model.members)
+    return dataclasses.replace(model, chosen=_without_rows(model.chosen), members=members)
 
 
 def _example(light: Any, method: Callable[..., Any], columns: Any, args: Sequence[Any]) -> Any:

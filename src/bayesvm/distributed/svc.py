@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._classifier import BayesianClassifier, ClassFrequencies
 from bayesvm.estimators.bayesian_svc import BayesianSVC
 from bayesvm.models.scaling import TargetScale
-from bayesvm.typing import Indices, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
 
 class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
@@ -158,7 +159,8 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
             labels, counts = read_labels(fitted, engine, blocks, y)
             summary = common.summarize(engine, blocks, labels.weights, labels=True)
             represented = first_rows(counts, summary.sizes)
-            data = common.sample_rows(fitted, engine, progress, blocks, summary, labels, resume, represented)
+            sample = common.sample_rows(fitted, engine, progress, blocks, summary, labels, resume, represented)
+            data = dataclasses.replace(sample, codes=class_numbers(sample.y))
             models = common.fit_models(self._spec, data)
             attributes.write_attributes(fitted, models, None, None, fitted._standardizer)
             write_leave_one_out(fitted, data, summary.inputs.total)
@@ -203,12 +205,16 @@ def first_rows(counts: Sequence[LabelCount], sizes: Sequence[int]) -> Indices:
     return np.array([starts[block] + place for count in counts for block, place in count.first], dtype=np.intp)
 
 
+def class_numbers(signs: Matrix) -> Indices:
+    """Return the class numbers of rows from one-against-rest labels -1/+1, which have one column for two classes."""
+    return np.argmax(signs, axis=1) if signs.shape[1] > 1 else (signs[:, 0] > 0.0).astype(np.intp)
+
+
 def write_leave_one_out(fitted: Any, data: DistributedData, total: float) -> None:
     """Set the calibration, and the leave-one-out log likelihood as the sample tells it; ``total`` weighs all rows."""
     fitted.calibration_ = tuple(c for model in fitted.models_ for c in model.calibrations)
     odds = np.hstack([model.loo_log_odds() for model in fitted.models_])
-    codes = np.argmax(data.y, axis=1) if data.n_outputs > 1 else (data.y[:, 0] > 0.0).astype(np.intp)
-    own = fitted._log_proba(odds, None)[np.arange(data.n_rows), codes]
+    own = fitted._log_proba(odds, None)[np.arange(data.n_rows), data.codes]
     fitted.loo_log_likelihood_ = float(data.counts @ own) * total / float(data.counts.sum())
 
 
