@@ -11,14 +11,13 @@ before it explain least. What m of them leave of the trace of the Gram matrix is
 from __future__ import annotations
 
 import dataclasses
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from bayesvm.hyper.objective import Evaluation, ModelParameters
+from bayesvm.hyper.objective import Evaluation, ModelParameters, RowsAtHand
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence, Inference, Posterior
 from bayesvm.inference.laplace import Laplace
@@ -247,7 +246,7 @@ class InducingEvidence(ModelParameters, ABC):
 
 
 @dataclasses.dataclass(frozen=True)
-class InducingObjective(InducingEvidence):
+class InducingObjective(RowsAtHand, InducingEvidence):
     r"""Log evidence with inducing inputs plus log hyperprior of :math:`\theta` = (kernel, likelihood), all logarithms.
 
     Parameters
@@ -274,29 +273,10 @@ class InducingObjective(InducingEvidence):
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
     inference: Inference = dataclasses.field(default_factory=Laplace)
 
-    def __sizeof__(self) -> int:
-        """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
-        return object.__sizeof__(self) + sys.getsizeof(self.X) + sys.getsizeof(self.y)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of training rows."""
-        return len(self.X)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of the inputs."""
-        return self.X.n_features
-
     @property
     def n_outputs(self) -> int:
         """Number of latent functions."""
         return 1 if self.y.ndim == 1 else int(self.y.shape[1])
-
-    @property
-    def outputs(self) -> tuple[Vector, ...]:
-        """Targets of every output."""
-        return (self.y,) if self.y.ndim == 1 else tuple(np.ascontiguousarray(self.y.T))
 
     @property
     def inputs(self) -> Inputs:

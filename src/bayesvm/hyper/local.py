@@ -12,7 +12,6 @@ so that all likelihoods, inference methods and kernels of the library serve as t
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Self
 
@@ -20,7 +19,7 @@ import numpy as np
 
 from bayesvm.hyper.inducing import FeatureMap, rows_of
 from bayesvm.hyper.neighbours import Neighbourhood
-from bayesvm.hyper.objective import ModelParameters
+from bayesvm.hyper.objective import ModelParameters, RowsAtHand
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence, Inference, Inferred
 from bayesvm.inference.exact import Exact
@@ -48,7 +47,7 @@ class LocalEvaluation:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Local(ModelParameters):
+class _Local(RowsAtHand, ModelParameters):
     """What both objectives have: the model, all rows, and the blocks."""
 
     kernel: Kernel
@@ -56,20 +55,6 @@ class _Local(ModelParameters):
     X: Inputs
     y: Matrix
     neighbourhoods: tuple[Neighbourhood, ...]
-
-    def __sizeof__(self) -> int:
-        """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
-        return object.__sizeof__(self) + sys.getsizeof(self.X) + sys.getsizeof(self.y)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of training rows."""
-        return len(self.X)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of the inputs."""
-        return self.X.n_features
 
     @property
     def own(self) -> Indices:
@@ -80,11 +65,6 @@ class _Local(ModelParameters):
     def columns(self) -> Matrix:
         """Targets, one column per output."""
         return self.y[:, None] if self.y.ndim == 1 else self.y
-
-    @property
-    def outputs(self) -> tuple[Vector, ...]:
-        """Targets of every output."""
-        return tuple(np.ascontiguousarray(self.columns.T))
 
 
 @dataclasses.dataclass(frozen=True)

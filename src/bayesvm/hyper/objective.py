@@ -93,8 +93,34 @@ class KernelParameters:
         return self.kernel.names
 
 
+class RowsAtHand:
+    """An objective whose training rows are in memory."""
+
+    X: Inputs
+    y: Matrix
+
+    def __sizeof__(self) -> int:
+        """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
+        return object.__sizeof__(self) + sys.getsizeof(self.X) + sys.getsizeof(self.y)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return len(self.X)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the inputs."""
+        return self.X.n_features
+
+    @property
+    def outputs(self) -> tuple[Vector, ...]:
+        """Targets of every output."""
+        return (self.y,) if self.y.ndim == 1 else tuple(np.ascontiguousarray(self.y.T))
+
+
 @dataclasses.dataclass(frozen=True)
-class EvidenceObjective(ModelParameters):
+class EvidenceObjective(RowsAtHand, ModelParameters):
     r"""Log evidence plus log hyperprior of :math:`\theta` = (kernel parameters, likelihood parameters), all logarithms.
 
     Several outputs (columns of y) are independent given :math:`\theta`: their evidences multiply, the Gram matrix is
@@ -119,29 +145,10 @@ class EvidenceObjective(ModelParameters):
     y: Matrix
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
 
-    def __sizeof__(self) -> int:
-        """Return the size with the data; see :class:`~bayesvm.kernels.inputs.Inputs`."""
-        return object.__sizeof__(self) + sys.getsizeof(self.X) + sys.getsizeof(self.y)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of training rows."""
-        return len(self.X)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of the inputs."""
-        return self.X.n_features
-
     @property
     def n_factors(self) -> int:
         """Matrices of the order of the rows that the inference of one output factors together."""
         return 1
-
-    @property
-    def outputs(self) -> tuple[Vector, ...]:
-        """Targets of every output."""
-        return (self.y,) if self.y.ndim == 1 else tuple(np.ascontiguousarray(self.y.T))
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
         """Return value, gradient, posteriors and evidence at ``theta``.
@@ -198,4 +205,4 @@ def _total(evidences: list[Evidence], n: int) -> Evidence:
     )
 
 
-__all__ = ["Evaluation", "EvidenceObjective", "KernelParameters", "ModelParameters"]
+__all__ = ["Evaluation", "EvidenceObjective", "KernelParameters", "ModelParameters", "RowsAtHand"]
