@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 #: Two-dimensional float64 array.
 Matrix = NDArray[np.float64]
+#: Three-dimensional float64 array: small square matrices, one per row.
+Blocks = NDArray[np.float64]
 #: One-dimensional array of row numbers.
 Indices = NDArray[np.intp]
 
-__all__ = ["Indices", "Matrix", "Vector"]
+__all__ = ["Blocks", "Indices", "Matrix", "Vector"]

@@ -34,11 +34,11 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from bayesvm.inference.base import Evidence
-from bayesvm.linalg.small_blocks import Blocks, covariance_without
+from bayesvm.linalg.small_blocks import covariance_without
 from bayesvm.linalg.softmax_factor import SoftmaxFactor
 from bayesvm.solvers.base import Status
 from bayesvm.solvers.newton import chord_steps, line_search
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Blocks, Matrix, Vector
 
 #: Residual of the optimality conditions at which the mode counts as found, and the most factorisations.
 TOL, MAX_ITER = 1e-9, 400

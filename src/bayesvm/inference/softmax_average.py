@@ -21,8 +21,8 @@ from scipy.special import log_expit, log_softmax, logsumexp, ndtri, xlogy
 from scipy.stats import qmc
 
 from bayesvm.likelihoods.logistic import Logistic
-from bayesvm.linalg.small_blocks import Blocks, principal_roots
-from bayesvm.typing import Matrix, Vector
+from bayesvm.linalg.small_blocks import principal_roots
+from bayesvm.typing import Blocks, Matrix, Vector
 
 #: Number of points, a power of two, and the seed of the scrambling.
 POINTS, SEED = 1024, 0

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-#: Matrices along the first axis.
-Blocks = NDArray[np.float64]
+from bayesvm.typing import Blocks
 
 
 def principal_roots(A: Blocks) -> Blocks:
@@ -30,4 +28,4 @@ def covariance_without(V: Blocks, W: Blocks) -> Blocks:
     return np.asarray(0.5 * (found + found.transpose(0, 2, 1)))
 
 
-__all__ = ["Blocks", "covariance_without", "principal_roots"]
+__all__ = ["covariance_without", "principal_roots"]

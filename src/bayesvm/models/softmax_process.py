@@ -19,12 +19,11 @@ from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.likelihoods.logistic import Logistic
-from bayesvm.linalg.small_blocks import Blocks
 from bayesvm.models.base import BLOCK, Candidate, ModelSpec, TrainingData
 from bayesvm.models.calibration import Calibration
 from bayesvm.models.gaussian_process import determined_hyperparameters, integrated_over_theta, weighted_likelihood
 from bayesvm.models.joint_calibration import CAUTIOUS_CLASSES, FULL_CLASSES, calibrate_classes
-from bayesvm.typing import Indices, Matrix, Vector
+from bayesvm.typing import Blocks, Indices, Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
