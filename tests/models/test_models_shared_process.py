@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from bayesvm.hyper import default_hyperprior
+from bayesvm.hyper import EvidenceObjective, Maximum, default_hyperprior
 from bayesvm.inference import EP, Exact, Laplace, leave_one_out
+from bayesvm.inference.leave_one_out import left_out_means
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import GaussianNoise, Trigonometric
@@ -18,10 +19,12 @@ from bayesvm.models.candidates import OneKernel
 from bayesvm.models.class_kernels import ClassKernels
 from bayesvm.models.class_scores import MeanFunctions, PosteriorMeans, SignRegression
 from bayesvm.models.fit import fit_model
+from bayesvm.models.gaussian_process import GaussianProcessModel
+from bayesvm.models.joint_calibration import calibrate_classes
 from bayesvm.models.joint_process import JointProcess
 from bayesvm.models.lattice import FARTHEST, climb, log_prior, shifts
 from bayesvm.models.probabilities import one_against_rest
-from bayesvm.models.shared_process import MANY, SharedProcess, judged_rows
+from bayesvm.models.shared_process import MANY, Judge, SharedProcess, judged_rows
 
 KERNEL = (Gaussian(2.0, 1.5) + Constant(0.5)).bind(2)
 
@@ -174,3 +177,32 @@ def test_class_numbers_are_needed():
     data = data_of(X, codes)
     with pytest.raises(ValueError, match="class numbers"):
         fit_model(spec(JointProcess, OneKernel(KERNEL)), TrainingData(data.X, data.y, scale=data.scale))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_left_out_means_of_a_sparse_posterior_are_those_of_its_cavities(weighted):
+    X, codes = blobs()
+    K, y = KERNEL.gram(Inputs(X)), one_against_rest(codes, 3)[:, 0].copy()
+    copies = np.random.default_rng(1).integers(1, 4, size=codes.size).astype(float)
+    likelihood = Weighted(Trigonometric(), tuple(copies)) if weighted else Trigonometric()
+    posterior, _ = Laplace().infer(K, y, likelihood)
+    q = leave_one_out(K, posterior, likelihood.copies)
+    mean, left_out = left_out_means(K, posterior, likelihood.copies)
+    np.testing.assert_allclose(mean, q.mean, atol=1e-10)
+    np.testing.assert_allclose(left_out, q.cavity_mean, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [60, MANY + 80])
+def test_a_judgement_is_the_worth_of_the_left_out_means_and_the_prior_of_the_place(n):
+    """Each judging row stands for several; what was tuned is counted once, however many rows judge."""
+    X, codes = blobs(n=n)
+    data, place = data_of(X, codes), (1, -2)
+    rows = judged_rows(data)
+    objective = EvidenceObjective(KERNEL, Trigonometric(), Laplace(), Inputs(X[rows]), data.y[rows])
+    model = GaussianProcessModel.at_maximum(objective, Maximum.at(objective.theta0, 0.0, None))
+    K = (Gaussian(2.0 * np.exp(2.0), 1.5 * np.exp(-1.4)) + Constant(0.5 * np.exp(2.0))).bind(2).gram(Inputs(X[rows]))
+    scores = PosteriorMeans(Laplace()).scores(K, data.y[rows], Trigonometric())
+    count = n / rows.size
+    fit = calibrate_classes(scores.left_out, codes[rows], np.ones(rows.size), determined=3.0 / count)
+    expected = count * fit.log_evidence - 0.5 * (2.0 / 5.0) ** 2 - 0.5 * (1.4 / 0.7) ** 2
+    assert Judge(model, data, PosteriorMeans(Laplace())).score(place) == pytest.approx(expected, abs=1e-6)
