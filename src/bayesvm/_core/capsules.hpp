@@ -25,6 +25,7 @@ inline Lapack lapack_from(const nanobind::dict& routines) {
   lapack.lauum = routine<Lapack::Lauum>(routines, "dlauum");
   lapack.trmm = routine<Lapack::Trmm>(routines, "dtrmm");
   lapack.symv = routine<Lapack::Symv>(routines, "dsymv");
+  lapack.gemm = routine<Lapack::Gemm>(routines, "dgemm");
   return lapack;
 }
 

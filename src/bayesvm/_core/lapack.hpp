@@ -15,11 +15,14 @@ struct Lapack {
   using Trmm = void(char*, char*, char*, char*, int*, int*, double*, double*, int*, double*, int*);
   using Symv = void(char*, int*, double*, double*, int*, double*, int*, double*, double*, int*);
 
+  using Gemm = void(char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*);
+
   Potrf* potrf = nullptr;
   Potrs* potrs = nullptr;
   Lauum* lauum = nullptr;
   Trmm* trmm = nullptr;
   Symv* symv = nullptr;
+  Gemm* gemm = nullptr;
 };
 
 inline int as_int(std::size_t n) {
@@ -54,6 +57,16 @@ inline void trmm_lower(const Lapack& lapack, char side, double scale, const doub
   char lower = 'L', plain = 'N';
   int m = as_int(rows), n = as_int(columns), a = as_int(lda), b = as_int(ldb);
   lapack.trmm(&side, &lower, &plain, &plain, &m, &n, &scale, const_cast<double*>(A), &a, B, &b);
+}
+
+// C (rows x columns) = A' B for A (inner x rows) and B (inner x columns).
+inline void gemm_transposed(const Lapack& lapack, const double* A, std::size_t lda, const double* B, std::size_t ldb,
+                            double* C, std::size_t ldc, std::size_t rows, std::size_t columns, std::size_t inner) {
+  char transposed = 'T', plain = 'N';
+  int m = as_int(rows), n = as_int(columns), k = as_int(inner), a = as_int(lda), b = as_int(ldb), c = as_int(ldc);
+  double unit = 1.0, zero = 0.0;
+  lapack.gemm(&transposed, &plain, &m, &n, &k, &unit, const_cast<double*>(A), &a, const_cast<double*>(B), &b, &zero, C,
+              &c);
 }
 
 // out = A x for a symmetric A.
