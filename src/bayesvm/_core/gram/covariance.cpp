@@ -3,20 +3,39 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "../buffers.hpp"
+#include "../vector.hpp"
 
 namespace bayesvm::gram {
 namespace {
 
 // Squared distances of features from inner products, in place; what rounding cannot tell from zero is zero.
-void distances_from_inner(double* inner, double norm, const double* norms, std::size_t d, std::size_t count) {
-  const double tolerance = (4.0 + std::sqrt(static_cast<double>(d))) * std::numeric_limits<double>::epsilon();
+BAYESVM_VECTOR void distances_from_inner(double* inner, double norm, const double* norms, double tolerance,
+                                         std::size_t count) {
 #pragma omp simd
   for (std::size_t j = 0; j < count; ++j) {
     const double sum = norm + norms[j], r2 = sum - 2.0 * inner[j];
     inner[j] = r2 > tolerance * sum ? r2 : 0.0;
   }
+}
+
+double rounding(std::size_t d) {
+  return (4.0 + std::sqrt(static_cast<double>(d))) * std::numeric_limits<double>::epsilon();
+}
+
+// slope = q slope; returns the sums of q value and of slope r2.
+BAYESVM_VECTOR std::pair<double, double> weighted(const double* q, const double* value, double* slope, const double* r2,
+                                                  std::size_t count) {
+  double across = 0.0, along = 0.0;
+#pragma omp simd reduction(+ : across, along)
+  for (std::size_t l = 0; l < count; ++l) {
+    across += q[l] * value[l];
+    slope[l] *= q[l];
+    along += slope[l] * r2[l];
+  }
+  return {across, along};
 }
 
 // The features of some rows.
@@ -27,7 +46,7 @@ std::vector<double> gathered(const double* X, std::size_t d, const std::int64_t*
   return out;
 }
 
-double total(const double* Q, std::size_t size) {
+BAYESVM_VECTOR double total(const double* Q, std::size_t size) {
   double sum = 0.0;
   for (std::size_t k = 0; k < size; ++k)
     sum += Q[k];
@@ -103,7 +122,7 @@ void Covariance::add_features(const Term& term, const std::vector<double>& norms
         to[j] += row[j];
       continue;
     }
-    distances_from_inner(row, norms[static_cast<std::size_t>(rows[k])], norms.data() + from, term.d, width);
+    distances_from_inner(row, norms[static_cast<std::size_t>(rows[k])], norms.data() + from, rounding(term.d), width);
     add_profile(term.profile(), row, 1.0, term.variance, to, width);
   }
 }
@@ -128,7 +147,8 @@ std::vector<double> Covariance::pullback(const std::int64_t* rows, std::size_t m
   return gradients;
 }
 
-// out[l] = x_l' A x_l for the columns x_l of the features and a symmetric A; sums: A 1, if asked for.
+// out[l] = x_l' A x_l for the columns x_l of the features and a symmetric A, by rows up to the diagonal; sums: A 1, if
+// asked for.
 void Covariance::quadratic_forms(const Term& term, const std::vector<double>& features, std::size_t m, const double* A,
                                  double* out, double* sums) const {
   const std::size_t columns = term.d + (sums == nullptr ? 0 : 1);
@@ -136,7 +156,7 @@ void Covariance::quadratic_forms(const Term& term, const std::vector<double>& fe
   for (std::size_t k = 0; k < m; ++k)
     for (std::size_t l = 0; l < term.d; ++l)
       X[l * m + k] = features[k * term.d + l];
-  gemm_transposed(lapack_, A, m, X.data(), m, Y.data(), m, m, columns, m);
+  symm_upper(lapack_, A, X.data(), Y.data(), m, columns);
   for (std::size_t l = 0; l < term.d; ++l) {
     out[l] = 0.0;
     for (std::size_t k = 0; k < m; ++k)
@@ -150,8 +170,8 @@ void Covariance::stationary(const Term& term, const std::vector<double>& norms, 
                             const double* Q, double* out) const {
   const bool of_features = term.D == nullptr;
   const std::vector<double> features = of_features ? gathered(term.X, term.d, rows, m) : std::vector<double>();
-  const Block weighted(of_features ? m * m : 1); // inner products, then Q phi'
-  double* const A = weighted.get();
+  const Block memory(of_features ? m * m : 1); // inner products, then Q phi'
+  double* const A = memory.get();
   if (of_features) gemm_transposed(lapack_, features.data(), term.d, features.data(), term.d, A, m, m, m, term.d);
   std::vector<double> r2(m), value(m), slope(m), own(of_features ? m : 0);
   for (std::size_t k = 0; k < own.size(); ++k)
@@ -160,25 +180,18 @@ void Covariance::stationary(const Term& term, const std::vector<double>& norms, 
   for (std::size_t k = 0; k < m; ++k) {
     if (of_features) {
       std::copy_n(A + k * m, k, r2.data());
-      distances_from_inner(r2.data(), own[k], own.data(), term.d, k);
+      distances_from_inner(r2.data(), own[k], own.data(), rounding(term.d), k);
     } else {
       const double* row = term.D + static_cast<std::size_t>(rows[k]) * n_;
       for (std::size_t l = 0; l < k; ++l)
         r2[l] = term.scale * row[rows[l]];
     }
     profile_and_slope(term.profile(), r2.data(), value.data(), slope.data(), k);
-    const double* q = Q + k * m;
-    double across = 0.0, along = 0.0;
-    for (std::size_t l = 0; l < k; ++l) {
-      across += q[l] * value[l];
-      slope[l] *= q[l];
-      along += slope[l] * r2[l];
-    }
-    height += 2.0 * across + q[k];
+    const auto [across, along] = weighted(Q + k * m, value.data(), slope.data(), r2.data(), k);
+    height += 2.0 * across + Q[k * m + k];
     stretch += 2.0 * along;
     if (of_features) {
-      for (std::size_t l = 0; l < k; ++l)
-        A[k * m + l] = A[l * m + k] = slope[l];
+      std::copy_n(slope.data(), k, A + k * m);
       A[k * m + k] = 0.0; // (x_l - z_l)^2 = 0
     }
   }

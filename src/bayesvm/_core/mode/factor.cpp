@@ -34,21 +34,22 @@ double Factor::log_det() const {
 void Factor::apply(const Lapack& lapack, std::vector<double>& x) const {
   for (std::size_t k = 0; k < x.size(); ++k)
     x[k] *= root_[k];
-  if (!x.empty()) potrs_lower(lapack, L_.get(), x.size(), x.data());
+  if (!x.empty()) solve_lower(lapack, L_.get(), x.size(), x.data());
   for (std::size_t k = 0; k < x.size(); ++k)
     x[k] *= root_[k];
 }
 
-std::vector<double> Factor::direction(const Lapack& lapack, const std::vector<double>& residual,
+std::vector<double> Factor::direction(const Lapack& lapack, const std::vector<std::int64_t>& support,
+                                      const std::vector<double>& residual,
                                       const std::vector<double>& K_residual) const {
   std::vector<double> part(order()), out(residual.size());
   for (std::size_t k = 0; k < part.size(); ++k)
-    part[k] = K_residual[static_cast<std::size_t>(support_[k])];
+    part[k] = K_residual[static_cast<std::size_t>(support[k])];
   apply(lapack, part);
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = -residual[i];
   for (std::size_t k = 0; k < part.size(); ++k)
-    out[static_cast<std::size_t>(support_[k])] += part[k];
+    out[static_cast<std::size_t>(support[k])] += part[k];
   return out;
 }
 

@@ -33,9 +33,9 @@ public:
 
   // R x for x on the support, R = W^1/2 B^-1 W^1/2, in place.
   void apply(const Lapack& lapack, std::vector<double>& x) const;
-  // -(I + W K)^-1 r, given r and K r.
-  std::vector<double> direction(const Lapack& lapack, const std::vector<double>& residual,
-                                const std::vector<double>& K_residual) const;
+  // -(I + W K)^-1 r, given r and K r. The support stands at the given places.
+  std::vector<double> direction(const Lapack& lapack, const std::vector<std::int64_t>& support,
+                                const std::vector<double>& residual, const std::vector<double>& K_residual) const;
 
 private:
   std::vector<std::int64_t> support_;

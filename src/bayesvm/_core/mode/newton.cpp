@@ -12,6 +12,8 @@ namespace {
 using Vector = std::vector<double>;
 
 constexpr int kLineSteps = 50;
+// Share of the points up to which chord steps leave out the others.
+constexpr double kCompact = 0.7;
 constexpr double kChordFrom = 0.1, kChordGain = 5.0, kFar = 0.3, kPolish = 0.01;
 // Steps after which S must have fallen by more than rounding, or the residual to a half.
 constexpr int kPatience = 25;
@@ -22,6 +24,44 @@ double dot(const Vector& a, const Vector& b) {
     sum += a[i] * b[i];
   return sum;
 }
+
+// The points with a coefficient, curvature or a place in the factor, as a problem of their own.
+struct Part {
+  Part(const Problem& whole, const Point& at, const Factor& factor) {
+    std::vector<bool> factored(whole.n, false);
+    for (const std::int64_t i : factor.support())
+      factored[static_cast<std::size_t>(i)] = true;
+    for (std::size_t i = 0; i < whole.n; ++i) {
+      if (!factored[i] && at.alpha[i] == 0.0 && at.gradient[i] == 0.0 && at.curvature[i] == 0.0) continue;
+      if (factored[i]) support.push_back(static_cast<std::int64_t>(rows.size()));
+      rows.push_back(static_cast<std::int64_t>(i));
+      alpha.push_back(at.alpha[i]);
+      f.push_back(at.f[i]);
+      y.push_back(whole.y[i]);
+      if (whole.weights != nullptr) weights.push_back(whole.weights[i]);
+      if (whole.copies != nullptr) copies.push_back(whole.copies[i]);
+    }
+    if (static_cast<double>(rows.size()) > kCompact * static_cast<double>(whole.n)) return;
+    whole.K.need(rows);
+    const std::size_t m = rows.size();
+    K = Block(m * m);
+    for (std::size_t k = 0; k < m; ++k) {
+      const double* row = whole.K[rows[k]];
+      for (std::size_t l = k; l < m; ++l)
+        K.get()[k * m + l] = row[rows[l]];
+    }
+    gram::mirror(K.get(), m, 0, m);
+  }
+
+  Problem problem(const Problem& whole, gram::Rows& own) const {
+    return {own, y.data(), rows.size(), whole.loss, whole.weights == nullptr ? nullptr : weights.data(),
+            whole.copies == nullptr ? nullptr : copies.data()};
+  }
+
+  std::vector<std::int64_t> rows, support; // support: of the factor, as positions in rows
+  Vector alpha, f, y, weights, copies;
+  Block K; // of the rows, unless these are most of all
+};
 
 class Solver {
 public:
@@ -42,7 +82,7 @@ public:
       target[i] = there.curvature[i] * f[i] - there.gradient[i];
     const Factor& factor = factored(there.curvature);
     n_iter = 1;
-    Vector alpha = factor.direction(lapack_, target, times(target));
+    Vector alpha = factor.direction(lapack_, factor.support(), target, times(target));
     for (double& a : alpha)
       a = -a;
     const Vector K_alpha = times(alpha);
@@ -58,7 +98,7 @@ public:
   bool step(Point& at, bool& far) {
     const Factor& factor = factored(far ? majorant(at) : at.curvature);
     const Vector residual = residual_of(at);
-    const Vector direction = factor.direction(lapack_, residual, times(residual));
+    const Vector direction = factor.direction(lapack_, factor.support(), residual, times(residual));
     Point lower;
     bool full = false;
     const bool found = line_search(at, residual, direction, lower, full), was_far = far;
@@ -178,10 +218,32 @@ private:
     return found;
   }
 
+  // Steps with the factor at hand as long as they pay. Where most points have neither coefficient nor curvature the
+  // others are a problem of their own: the rest is looked at once, at the end.
   Point chord_steps(Point at, const Factor& factor) const {
-    while (kPolish * limits_.tol < at.kkt && at.kkt < kChordFrom) {
+    if (!pays(at)) return at;
+    const Part part(problem_, at, factor);
+    if (static_cast<double>(part.rows.size()) > kCompact * static_cast<double>(problem_.n))
+      return plain_chord_steps(std::move(at), factor, factor.support());
+    gram::Rows K(part.K.get(), part.rows.size());
+    const Problem problem = part.problem(problem_, K);
+    const Solver inner(lapack_, problem, limits_);
+    const Point small = inner.plain_chord_steps(inner.point(part.alpha, part.f), factor, part.support);
+    if (!(small.kkt < at.kkt)) return at;
+    Vector alpha(problem_.n, 0.0);
+    for (std::size_t k = 0; k < part.rows.size(); ++k)
+      alpha[static_cast<std::size_t>(part.rows[k])] = small.alpha[k];
+    Vector f = times(alpha);
+    Point whole = point(std::move(alpha), std::move(f));
+    return whole.kkt < at.kkt ? whole : at;
+  }
+
+  bool pays(const Point& at) const { return kPolish * limits_.tol < at.kkt && at.kkt < kChordFrom; }
+
+  Point plain_chord_steps(Point at, const Factor& factor, const std::vector<std::int64_t>& support) const {
+    while (pays(at)) {
       const Vector residual = residual_of(at);
-      const Vector direction = factor.direction(lapack_, residual, times(residual));
+      const Vector direction = factor.direction(lapack_, support, residual, times(residual));
       Point next = moved(at, direction, times(direction), 1.0);
       if (!(kChordGain * next.kkt < at.kkt)) break;
       at = std::move(next);

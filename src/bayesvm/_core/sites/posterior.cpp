@@ -36,7 +36,7 @@ void coefficients(const Lapack& lapack, const double* K, std::size_t n, const st
   symv_lower(lapack, K, n, results.alpha, results.mean);
   for (std::size_t k = 0; k < m; ++k)
     part[k] = nu[support[k]] / root[k] - root[k] * results.mean[support[k]];
-  if (m > 0) potrs_lower(lapack, results.L, m, part.data());
+  if (m > 0) solve_lower(lapack, results.L, m, part.data());
   for (std::size_t k = 0; k < m; ++k)
     results.alpha[support[k]] = root[k] * part[k];
   symv_lower(lapack, K, n, results.alpha, results.mean);
