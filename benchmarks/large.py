@@ -1,9 +1,11 @@
 """Fits of many rows: inducing inputs and neighbours beside trees and other approximations, on one core.
 
-``python -m benchmarks.large [regression] [classification] [growth] [--sets NAME ...] [--sizes N ...] [--json FILE]``
+``python -m benchmarks.large [regression] [classification] [growth] [--sets NAME ...] [--machines NAME ...] [--sizes N ...]
+[--json FILE] [--resume]``
 
-Peers run if they are installed (``pip install --target FOLDER lightgbm catboost gpboost`` and ``PYTHONPATH=FOLDER``).
-Times are processor times. Spam has five splits, the other sets one.
+Peers run if they are installed (``benchmarks/peers-requirements.txt``); they are in :mod:`benchmarks.large_peers`. Times
+are processor times. Spam has five splits, the other sets one. Every row is written to the file as soon as it is there;
+with ``--resume`` rows that are there already are not measured again.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from bayesvm.models.candidates import KnownModels, OneKernel
 from bayesvm.models.large import LargeProcess
 from bayesvm.models.large_choice import ChoiceOnSample
 from bayesvm.models.softmax_process import SoftmaxProcess
+from bayesvm.models.units import suited_units
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +86,28 @@ def large_process(
         shared=shared,
         size=None if asked == "auto" else min(int(asked), n),
     )
+
+
+def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> TrainingData:
+    """Return the data in the units that suit them, where there are many rows and the kernel is chosen.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Perhaps fitted, with the argument ``standardize``.
+    data : TrainingData
+        With features that are standardised if the estimator does so.
+    X : array or sparse matrix
+        The rows in the user's units.
+    """
+    many = data.n_rows > EXACT_ROWS and getattr(estimator, "inducing", None) is not None
+    if not many or data.X.is_sparse or not (estimator.standardize and chooses(estimator)):
+        return data
+    spec = estimator._spec(data)
+    if not isinstance(spec, LargeProcess):
+        return data
+    last = vars(estimator).get("_standardizer") if estimator.warm_start else None
+    return suited_units(spec, data, X, last if known_models(estimator, data, None) else None)
 
 
 def softmax_process(estimator: Any, data: TrainingData) -> SoftmaxProcess:
@@ -153,4 +176,12 @@ def physical_memory() -> int | None:
     return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
 
 
-__all__ = ["EXACT_ROWS", "check_memory", "known_models", "large_process", "physical_memory", "softmax_process"]
+__all__ = [
+    "EXACT_ROWS",
+    "check_memory",
+    "in_suited_units",
+    "known_models",
+    "large_process",
+    "physical_memory",
+    "softmax_process",
+]
