@@ -27,6 +27,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "estimators")]
 
 #: How many cases of a category there are to be; beyond, data and files go on as long as there is time.
 WANTED = {"data": 10_000, "files": 10_000, "interrupts": 500, "kills": 200, "disks": 100, "properties": 400}
+ENDLESS = ("data", "files")
 #: Cases per child process, and seconds without an answer after which it hangs.
 BATCH = {"data": 100, "files": 500, "interrupts": 25, "kills": 20, "disks": 20, "properties": 10}
 PATIENCE = 300.0
@@ -223,11 +224,11 @@ def _read_answers(folder: Folder, child: subprocess.Popen, number: int) -> int:
     return number
 
 
-def choose(folder: Folder) -> str:
-    """Return the category that is furthest behind; beyond all that is wanted, data and files in turn."""
-    shares = {category: folder.next(category) / wanted for category, wanted in WANTED.items()}
-    behind = {category: share for category, share in shares.items() if share < 1.0 or category in ("data", "files")}
-    return min(behind, key=behind.__getitem__)
+def choose(folder: Folder, among: list[str]) -> str | None:
+    """Return the category that is furthest behind; beyond all that is wanted, those without an end in turn."""
+    shares = {category: folder.next(category) / WANTED[category] for category in among}
+    behind = {category: share for category, share in shares.items() if share < 1.0 or category in ENDLESS}
+    return min(behind, key=behind.__getitem__, default=None)
 
 
 def main() -> int:
@@ -235,6 +236,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hours", type=float, default=8.0)
     parser.add_argument("--folder", type=Path, default=Path("build/hostile"))
+    parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES), help="some categories")
     parser.add_argument("--summary", action="store_true")
     parser.add_argument("--again", action="store_true", help="run the cases that failed once more")
     parser.add_argument("--case", nargs=2, metavar=("CATEGORY", "NUMBER"))
@@ -256,7 +258,10 @@ def main() -> int:
     end = time.monotonic() + 3600.0 * options.hours
     try:
         while not (options.summary or options.again) and time.monotonic() < end:
-            run_batch(folder, choose(folder))
+            category = choose(folder, options.only)
+            if category is None:
+                break
+            run_batch(folder, category)
     except KeyboardInterrupt:
         print("interrupted; the next run goes on from here")
     print(folder.summary())

@@ -14,7 +14,8 @@ import logging
 from bayesvm.hyper.search import maximize_evidence
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.models.base import TrainingData, typical_distance
-from bayesvm.models.large import ARD_FEATURES, LargeProcess
+from bayesvm.models.large import LargeProcess
+from bayesvm.models.large_choice import ARD_FEATURES
 from bayesvm.models.scaling import LogStandardizer, Standardizer
 from bayesvm.typing import Matrix
 
