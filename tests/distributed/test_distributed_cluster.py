@@ -1,5 +1,6 @@
 """On a Dask cluster: equal results from every source and partition, faults, progress, joblib's backend."""
 
+import contextlib
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import bayesvm
 from bayesvm.distributed import DistributedSVC, DistributedSVR
 
 pytest.importorskip("dask", reason="dask and distributed are not installed")
+pytestmark = pytest.mark.xdist_group("dask cluster")  # one for all
 
 
 def data(n=120, seed=0):
@@ -158,9 +160,36 @@ def test_a_missing_label_is_named(tmp_path, missing):
         svc().fit(tmp_path, "y")
 
 
+def test_a_number_of_workers_starts_a_cluster_and_closes_it(client, local, monkeypatch):
+    seen = []
+
+    @contextlib.contextmanager
+    def own(n_workers):
+        seen.append(n_workers)
+        yield client
+        seen.append("closed")
+
+    monkeypatch.setattr("bayesvm.distributed.engine.local_cluster", own)
+    machine = svc(client=3).fit(X, LABELS)
+    assert seen == [3, "closed"]
+    np.testing.assert_allclose(machine.predict_proba(X), local.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.slow
 def test_a_cluster_that_the_fit_starts_and_closes(local):
     machine = svc(client=1).fit(X, LABELS)
     np.testing.assert_allclose(machine.predict_proba(X), local.predict_proba(X), atol=1e-9)
+
+
+def test_parts_with_bad_values_are_named(client):
+    import dask.array as da
+
+    spoilt = np.ones((30, 2))
+    spoilt[25] = np.nan
+    with pytest.raises(ValueError, match="part 2 of the data: expected finite inputs"):
+        DistributedSVR(client=client).fit(
+            da.from_array(spoilt, chunks=(10, 2)), da.from_array(np.arange(30.0), chunks=10)
+        )
 
 
 def test_pickles_need_no_cluster(client):
@@ -208,7 +237,9 @@ DistributedSVC("rbf + constant", **OPTIONS, checkpoint="log.jsonl").fit(X, y)
 """
 
 
-@pytest.mark.parametrize("seed", [None, 0], ids=["in the sample", "on all rows"])
+@pytest.mark.parametrize(
+    "seed", [pytest.param(None, id="in the sample", marks=pytest.mark.slow), pytest.param(0, id="on all rows")]
+)
 def test_a_killed_client_resumes_from_its_checkpoint(client, tmp_path, seed):
     options = {"n_starts": 1, "inducing": 20, "block_size": 12, "sample_size": 60, "random_state": seed}
     stop = 3 if seed is None else DistributedSVC(KERNEL, **options).fit(X, LABELS).n_iter_ - 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import select
@@ -26,10 +27,18 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "estimators")]
 
 #: How many cases of a category there are to be; beyond, data and files go on as long as there is time.
-WANTED = {"data": 10_000, "files": 10_000, "interrupts": 500, "kills": 200, "disks": 100, "properties": 400}
-ENDLESS = ("data", "files")
+WANTED = {
+    "data": 5000,
+    "options": 5000,
+    "files": 10_000,
+    "interrupts": 500,
+    "kills": 200,
+    "disks": 100,
+    "properties": 400,
+}
+ENDLESS = ("data", "options", "files")
 #: Cases per child process, and seconds without an answer after which it hangs.
-BATCH = {"data": 100, "files": 500, "interrupts": 25, "kills": 20, "disks": 20, "properties": 10}
+BATCH = {"data": 100, "options": 50, "files": 500, "interrupts": 25, "kills": 20, "disks": 20, "properties": 10}
 PATIENCE = 300.0
 GOOD = ("fitted", "refused", "raised", "fitted before", "complete", "same model", "holds", "does not apply")
 
@@ -40,6 +49,13 @@ def data_case(number: int) -> tuple[str, str]:
     import hostile_data as data
 
     return data.judge(data.draw(number))
+
+
+def options_case(number: int) -> tuple[str, str]:
+    """A hostile data set for an estimator with its defaults or main options."""
+    import hostile_options
+
+    return hostile_options.judged(number)
 
 
 def files_case(number: int) -> tuple[str, str]:
@@ -96,6 +112,7 @@ def properties_case(number: int) -> tuple[str, str]:
 
 CASES = {
     "data": data_case,
+    "options": options_case,
     "files": files_case,
     "interrupts": interrupts_case,
     "kills": kills_case,
@@ -121,10 +138,13 @@ def reproduction(record: dict) -> str:
     text = (
         f"# {record['outcome']}: {record['detail']}\n# python tests/hostile/run_hostile.py --case {category} {number}\n"
     )
-    if category == "data" and record["outcome"] not in ("crash", "hang"):
+    if category in ("data", "options") and record["outcome"] not in ("crash", "hang"):
         import hostile_data as data
+        import hostile_options as options
 
-        text += data.reproduction(data.smallest(data.draw(number))) + "\n"
+        case = data.draw(number) if category == "data" else options.draw(number)
+        with options.few_are_many() if options.MANY in case.kinds else contextlib.nullcontext():
+            text += data.reproduction(data.smallest(case)) + "\n"
     return text
 
 
