@@ -23,6 +23,7 @@ from bayesvm.hyper.companion import companion_of, maximize_from_companion
 from bayesvm.hyper.interrupts import keep_this_interrupt
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
+from bayesvm.hyper.scouts import maximize_from_scouts
 from bayesvm.hyper.subsample import maximize_on_more_rows, subsamples
 from bayesvm.hyper.surrogate import FEW, maximize_through_surrogates
 from bayesvm.inference import Laplace
@@ -81,7 +82,7 @@ def _from_starts(maximizer: Maximizer, objective: EvidenceObjective, starts: Seq
     few = objective.theta0.size <= FEW and isinstance(objective.inference, Laplace)
     companion = companion_of(objective) if few else None
     if companion is None:
-        return maximize_through_surrogates(maximizer, objective, starts)
+        return maximize_from_scouts(maximizer, objective, starts)
     return maximize_from_companion(maximizer, objective, companion, starts)
 
 

@@ -62,7 +62,7 @@ REENTRY = 4.0
 SMALLEST_STEP = 0.1
 #: Sweeps without a new smallest residual after which the iteration has stalled or oscillates.
 PATIENCE = 40
-#: Residual at which the weakest sites can be named.
+#: Residual at which the weakest sites can be named, where the fixed point cannot be predicted from a larger one.
 ROUGH = 1e-2
 #: The same where the residual is what rounding leaves: there is nothing more to match.
 SETTLED = 5
@@ -139,16 +139,29 @@ class EP(Inference):
 
     def posterior(
         self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, float, Status]:
-        """Return posterior, log evidence and status without the derivatives of the evidence, at a lower cost."""
-        rough = self
-        if self.prune:  # which sites are the weakest shows early, and no site below the average of the budget matters
-            rough = EP(max(ROUGH, self.tol), self.max_iter, max(self.drop, self.prune / y.size))
-        sweep, status, _ = rough._iterate(K, y, likelihood, _start(K, y, likelihood, warm_start))
+    ) -> tuple[Posterior, float, Status, Marginals]:
+        """Return posterior, log evidence, status and marginals: at a lower cost, without derivatives of the evidence."""
+        sites, frozen = _start(K, y, likelihood, warm_start), np.zeros(y.size, dtype=bool)
         if self.prune:
-            frozen = _weakest(sweep, self.prune)
-            sweep, status, _ = self._iterate(K, y, likelihood, np.where(frozen, 0.0, sweep.sites), frozen)
-        return Posterior.of(sweep.posterior.alpha.copy(), sweep.factor), sum(_terms(sweep).values()), status
+            sites, frozen = self._without_weakest(K, y, likelihood, sites)
+        sweep, status, _ = self._iterate(K, y, likelihood, sites, frozen)
+        posterior = Posterior.of(sweep.posterior.alpha.copy(), sweep.factor)
+        return posterior, sum(_terms(sweep).values()), status, sweep.matched.marginals
+
+    def _without_weakest(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix) -> tuple[Matrix, Mask]:
+        """Return rough sites without the weakest ones, and which these are.
+
+        They show early: as soon as the fixed point can be predicted. No site below the average of the budget matters.
+        """
+        known = PREDICTED if likelihood.traits.convex else ROUGH
+        rough = EP(max(known, self.tol), self.max_iter, max(self.drop, self.prune / y.size))
+        sweep, _, _ = rough._iterate(K, y, likelihood, sites)
+        matched = sweep.matched
+        if ROUGH < sweep.residual < known and isinstance(sweep.posterior, PlainSitePosterior):
+            steps = _Steps(dataclasses.replace(rough, tol=self.tol), y, likelihood, False, sweep)
+            matched = steps.settled(sweep, sweep.posterior)
+        frozen = _weakest(matched, self.prune)
+        return np.where(frozen, 0.0, matched.image), frozen
 
     def _iterate(
         self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask | bool = False
@@ -228,7 +241,7 @@ class _Steps:
         if sweep.residual >= CONTRACTING:
             return np.asarray(sweep.sites + self._step * (sweep.image - sweep.sites))
         if sweep.residual < self._predict_below and isinstance(sweep.posterior, PlainSitePosterior):
-            return self._settled(sweep, sweep.posterior)
+            return self.settled(sweep, sweep.posterior).image
         return self._mixed(self._mixer, sweep.sites, sweep.image, self._step)
 
     def learn(self, old: _Sweep, new: _Sweep) -> None:
@@ -249,16 +262,16 @@ class _Steps:
         bad = (target[0] < 0.0) & (self._convex | (image[0] >= 0.0)) | (image[0] == 0.0)
         return np.where(bad, image, target)
 
-    def _settled(self, sweep: _Sweep, posterior: PlainSitePosterior) -> Matrix:
-        """Return the sites that match the moments of marginals that respond to them as predicted from the sweep.
+    def settled(self, sweep: _Sweep, posterior: PlainSitePosterior) -> _Matched:
+        """Return what matches the moments of marginals that respond to the sites as predicted from the sweep.
 
         Rows off the support keep their marginals.
         """
         response, support, mixer = posterior.response(), posterior.factor.support, AndersonMixer(DEPTH)
         goal = max(0.1 * self._method.tol, 0.1 * sweep.residual**2)  # the error of the prediction is of second order
-        sites, image, moved = sweep.sites, sweep.image, np.zeros(support.size)
+        sites, matched, moved = sweep.sites, sweep.matched, np.zeros(support.size)
         for _ in range(PREDICTIONS):
-            trial = self._mixed(mixer, sites, image, 1.0)
+            trial = self._mixed(mixer, sites, matched.image, 1.0)
             dtau, dnu = (trial - sweep.sites)[:, support]
             moved, wider = response.moved(dtau, dnu, moved)
             mean, var = posterior.mean.copy(), posterior.var.copy()
@@ -269,10 +282,9 @@ class _Steps:
                 break
             sites = trial
             matched = self._method._match(self._y, self._likelihood, sites, q, self._frozen)
-            image = matched.image
             if matched.residual <= goal:
                 break
-        return image
+        return matched
 
 
 def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None) -> Matrix:
@@ -310,13 +322,13 @@ def _rounding(K: Matrix, sweep: _Sweep) -> float:
     return float(np.finfo(float).eps * (K.shape[0] + np.abs(sweep.sites[0]) @ np.diagonal(K)))
 
 
-def _weakest(sweep: _Sweep, budget: float) -> Mask:
+def _weakest(matched: _Matched, budget: float) -> Mask:
     """Return which sites may go: the weakest ones, whose effects on their own means add up to the budget at most.
 
     Effects are per copy and rounded before they are ranked, so that repeated and weighted rows are treated alike.
     """
-    q = sweep.matched.marginals
-    effect = np.abs(sweep.matched.tilted.slope) * np.sqrt(q.cavity_var)
+    q = matched.marginals
+    effect = np.abs(matched.tilted.slope) * np.sqrt(q.cavity_var)
     level = np.floor(64.0 * np.log2(np.maximum(effect, 1e-300)))
     order = np.argsort(level, kind="stable")
     total = np.cumsum((q.copies * effect)[order])

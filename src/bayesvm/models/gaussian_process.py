@@ -104,8 +104,9 @@ class GaussianProcessModel(Predictor):
         first = self.objective.evaluate(theta)
         maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
         other = type(self).at_maximum(self.objective, maximum)
-        model = dataclasses.replace(other.refined(self.method), calibrations=self.calibrations)
-        return model.reduced(None if self.reduction is None else self.reduction.tol)
+        K = other.kernel.gram(self.objective.X.forget())
+        model = dataclasses.replace(other.refined(self.method, K), calibrations=self.calibrations)
+        return model.reduced(None if self.reduction is None else self.reduction.tol, K)
 
     # -- what was found -----------------------------------------------------------------------------------------------
     @property
@@ -153,18 +154,22 @@ class GaussianProcessModel(Predictor):
         return tuple(dict.fromkeys([*found, *(status.value for status in inner if not status.ok)]))
 
     # -- after the search ---------------------------------------------------------------------------------------------
-    def refined(self, method: EP | None) -> GaussianProcessModel:
-        """Return the model with marginals at its training rows, and with the posteriors of another method if given."""
+    def refined(self, method: EP | None, K: Matrix | None = None) -> GaussianProcessModel:
+        """Return the model with marginals at its training rows, and with the posteriors of another method if given.
+
+        K is the Gram matrix of the training rows, where it is known.
+        """
         objective, copies = self.objective, self.likelihood.copies
-        K = self.kernel.gram(objective.X)
+        K = self.kernel.gram(objective.X.forget()) if K is None else K
         if method is None:
-            marginals = tuple(leave_one_out(K, p, copies) for p in self.posteriors)
-            return dataclasses.replace(self, marginals=marginals)
-        posteriors, refinements = [], []
+            own = tuple(leave_one_out(K, p, copies) for p in self.posteriors)
+            return dataclasses.replace(self, marginals=own)
+        posteriors, refinements, marginals = [], [], []
         for k, y in enumerate(objective.outputs):
             latent = self.evidence.latent if self.n_outputs == 1 else self.evidence.latent[k]
-            posterior, log_evidence, status = method.posterior(K, y, self.likelihood, warm_start=latent)
+            posterior, log_evidence, status, marginal = method.posterior(K, y, self.likelihood, warm_start=latent)
             posteriors.append(posterior)
+            marginals.append(marginal)
             # a stalled iteration has matched the moments up to rounding, which is all that predictions need
             ended = Status.CONVERGED if status is Status.STALLED else status
             refinements.append(Refinement(log_evidence, ended))
@@ -174,7 +179,7 @@ class GaussianProcessModel(Predictor):
             inputs=objective.X.forget().take(support_union(posteriors)),
             method=method,
             refinements=tuple(refinements),
-            marginals=tuple(leave_one_out(K, p, copies) for p in posteriors),
+            marginals=tuple(marginals),
         )
 
     def predictor(self) -> Predictor:
@@ -227,9 +232,9 @@ class GaussianProcessModel(Predictor):
                 found.append(calibrate_scale(likelihood, y, q.cavity_mean, q.cavity_var, weights, **options))
         return dataclasses.replace(self, calibrations=tuple(found))
 
-    def reduced(self, tol: float | None) -> GaussianProcessModel:
+    def reduced(self, tol: float | None, K: Matrix | None = None) -> GaussianProcessModel:
         """Return the model with its posteriors carried by few training rows, as far as ``tol`` permits."""
-        return self.reduced_on(self.objective.X.forget(), tol)
+        return self.reduced_on(self.objective.X.forget(), tol, K=K)
 
     def loo_log_density(self, weights: Vector) -> float:
         """Return the log density of the training targets, each predicted without itself, calibration included."""
@@ -337,8 +342,9 @@ class GaussianProcess(ModelSpec):
 
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return the model with the posterior that predicts, marginals, calibration, and few rows."""
-        refined = model.refined(self.posterior)
-        return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize).reduced(self.reduce)
+        K = model.kernel.gram(data.X)
+        refined = model.refined(self.posterior, K)
+        return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize).reduced(self.reduce, K)
 
 
 __all__ = [
