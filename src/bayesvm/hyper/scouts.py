@@ -4,7 +4,7 @@ A start may be far from its end: at a length scale of one in twenty dimensions n
 other, every row has a place in the factor, and an evaluation costs twenty times as much as near the optimum. Some of
 the rows show the way there as well. So with a few hundred rows or more, and few hyperparameters, a start where most
 rows are in the support goes ahead on a part of the rows, as far as that part can tell, and searches on all rows from
-there, with the curvature that was found, times the share of the rows. (With thousands of rows the search goes all the
+there, with the curvature that was found, scaled to all rows. (With thousands of rows the search goes all the
 way on a part of them: :mod:`bayesvm.hyper.subsample`.)
 """
 
@@ -19,6 +19,7 @@ from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.subsample import drawn_rows
 from bayesvm.hyper.surrogate import FEW, joined, maximize_through_surrogates, surrogates
+from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.typing import Matrix, Vector
 
 #: Rows from which on there are scouts, and the share of the rows that they see.
@@ -70,9 +71,20 @@ def _ahead(maximizer: Maximizer, part: EvidenceObjective, whole: EvidenceObjecti
     )
     found = coarse.maximize(part, [start], latent=first.evidence.latent)
     (record,) = found.history
-    return Scouted(
-        found.theta, None if record.H is None else SHARE * record.H, _predicted_latent(part, whole, found), record
-    )
+    H = None if record.H is None else _with_more_rows(record.H, SHARE)
+    return Scouted(found.theta, H, _predicted_latent(part, whole, found), record)
+
+
+def _with_more_rows(H: Matrix, share: float) -> Matrix:
+    r"""Return the inverse Hessian for more rows.
+
+    What the rows have added to the curvature :math:`H^{-1}` grows with their number; the identity, with which every
+    search begins and which is all that is known of flat directions, does not.
+    """
+    values, vectors = symmetric_eigen(H)
+    curved = np.clip(values, np.finfo(float).tiny, 1.0)
+    grown = np.where(values < 1.0, 1.0 / (1.0 + (1.0 / curved - 1.0) / share), values)
+    return np.asarray((vectors * grown) @ vectors.T)
 
 
 def _predicted_latent(part: EvidenceObjective, whole: EvidenceObjective, found: Maximum) -> Vector:

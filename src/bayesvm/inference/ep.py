@@ -140,7 +140,7 @@ class EP(Inference):
     def posterior(
         self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
     ) -> tuple[Posterior, float, Status, Marginals]:
-        """Return posterior, log evidence, status and marginals: at a lower cost, without derivatives of the evidence."""
+        """Return posterior, log evidence, status and marginals, at a lower cost than with derivatives."""
         sites, frozen = _start(K, y, likelihood, warm_start), np.zeros(y.size, dtype=bool)
         if self.prune:
             sites, frozen = self._without_weakest(K, y, likelihood, sites)

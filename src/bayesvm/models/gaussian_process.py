@@ -26,6 +26,7 @@ from bayesvm.hyper import (
 from bayesvm.hyper.ard_search import WEAK
 from bayesvm.inference import EP, Evidence, Inference, leave_one_out
 from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification, Likelihood, Regression
 from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg import cholesky
@@ -104,9 +105,8 @@ class GaussianProcessModel(Predictor):
         first = self.objective.evaluate(theta)
         maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
         other = type(self).at_maximum(self.objective, maximum)
-        K = other.kernel.gram(self.objective.X.forget())
-        model = dataclasses.replace(other.refined(self.method, K), calibrations=self.calibrations)
-        return model.reduced(None if self.reduction is None else self.reduction.tol, K)
+        model = dataclasses.replace(other.refined(self.method), calibrations=self.calibrations)
+        return model.reduced(None if self.reduction is None else self.reduction.tol)
 
     # -- what was found -----------------------------------------------------------------------------------------------
     @property
@@ -154,13 +154,13 @@ class GaussianProcessModel(Predictor):
         return tuple(dict.fromkeys([*found, *(status.value for status in inner if not status.ok)]))
 
     # -- after the search ---------------------------------------------------------------------------------------------
-    def refined(self, method: EP | None, K: Matrix | None = None) -> GaussianProcessModel:
+    def refined(self, method: EP | None, X: Inputs | None = None) -> GaussianProcessModel:
         """Return the model with marginals at its training rows, and with the posteriors of another method if given.
 
-        K is the Gram matrix of the training rows, where it is known.
+        X holds the training rows with their distances, where these are still known.
         """
         objective, copies = self.objective, self.likelihood.copies
-        K = self.kernel.gram(objective.X.forget()) if K is None else K
+        K = self.kernel.gram(objective.X.forget() if X is None else X)
         if method is None:
             own = tuple(leave_one_out(K, p, copies) for p in self.posteriors)
             return dataclasses.replace(self, marginals=own)
@@ -232,9 +232,9 @@ class GaussianProcessModel(Predictor):
                 found.append(calibrate_scale(likelihood, y, q.cavity_mean, q.cavity_var, weights, **options))
         return dataclasses.replace(self, calibrations=tuple(found))
 
-    def reduced(self, tol: float | None, K: Matrix | None = None) -> GaussianProcessModel:
-        """Return the model with its posteriors carried by few training rows, as far as ``tol`` permits."""
-        return self.reduced_on(self.objective.X.forget(), tol, K=K)
+    def reduced(self, tol: float | None, X: Inputs | None = None) -> GaussianProcessModel:
+        """Return the model with its posteriors carried by few training rows, as far as ``tol`` permits; X as above."""
+        return self.reduced_on(self.objective.X.forget() if X is None else X, tol)
 
     def loo_log_density(self, weights: Vector) -> float:
         """Return the log density of the training targets, each predicted without itself, calibration included."""
@@ -342,9 +342,8 @@ class GaussianProcess(ModelSpec):
 
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return the model with the posterior that predicts, marginals, calibration, and few rows."""
-        K = model.kernel.gram(data.X)
-        refined = model.refined(self.posterior, K)
-        return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize).reduced(self.reduce, K)
+        refined = model.refined(self.posterior, data.X)
+        return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize).reduced(self.reduce, data.X)
 
 
 __all__ = [

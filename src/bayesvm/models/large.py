@@ -51,7 +51,7 @@ LEAST_REST = 1e-6
 class InducingModel(GaussianProcessModel):
     """A model whose support are its inducing inputs."""
 
-    def refined(self, method: EP | None) -> GaussianProcessModel:
+    def refined(self, method: EP | None, X: Inputs | None = None) -> GaussianProcessModel:
         """Return the model with marginals at its training rows; no other method is known for inducing inputs."""
         assert method is None
         objective: Any = self.objective

@@ -62,24 +62,23 @@ class Predictor:
         """Training rows on which predictions depend."""
         return support_union(self.posteriors)
 
-    def reduced_on(
-        self, X: Inputs, tol: float | None, preferred: Indices = NO_ROWS, *, K: Matrix | None = None
-    ) -> Self:
+    def reduced_on(self, X: Inputs, tol: float | None, preferred: Indices = NO_ROWS) -> Self:
         """Return the predictor with its posteriors projected onto few rows (:mod:`bayesvm.inference.reduction`).
 
         Predictions at the training rows X change by at most ``tol`` standard deviations. The predictor is returned as
         it is for None, and where no smaller set of rows is good enough. Leave-one-out predictions do not change.
-        Rows in ``preferred`` are taken before others. K is the Gram matrix of X, where it is known.
+        Rows in ``preferred`` are taken before others.
         """
         if tol is None:
             return self
         variances = [q.var for q in self.marginals]
-        K = self.kernel.gram(X) if K is None else K
-        found = reduce_posteriors(K, self.posteriors, variances, tol, preferred)
+        found = reduce_posteriors(self.kernel.gram(X), self.posteriors, variances, tol, preferred)
         if found is None:
             return self
         posteriors, reduction = found
-        return dataclasses.replace(self, posteriors=posteriors, inputs=X.take(reduction.basis), reduction=reduction)
+        return dataclasses.replace(
+            self, posteriors=posteriors, inputs=X.forget().take(reduction.basis), reduction=reduction
+        )
 
     # -- the latent functions -----------------------------------------------------------------------------------------
     def mean(self, X: Inputs) -> Matrix:
