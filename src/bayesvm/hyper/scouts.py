@@ -15,10 +15,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.subsample import drawn_rows
 from bayesvm.hyper.surrogate import FEW, joined, maximize_through_surrogates, surrogates
+from bayesvm.inference import Laplace
 from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.typing import Matrix, Vector
 
@@ -44,7 +46,8 @@ class Scouted:
 
 def maximize_from_scouts(maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
     """Maximise the objective from the given starts, through its surrogates, with the first steps on some rows."""
-    if objective.n_rows < ENOUGH or objective.theta0.size > FEW or objective.y.ndim > 1:
+    few = objective.theta0.size <= FEW and isinstance(objective.inference, Laplace)
+    if objective.n_rows < ENOUGH or not few or objective.y.ndim > 1:
         return maximize_through_surrogates(maximizer, objective, starts)
     part = surrogates(objective)[0].part(drawn_rows(objective.y, int(SHARE * objective.n_rows)))
     scouted = [_ahead(maximizer, part, objective, start) for start in starts]
@@ -63,7 +66,10 @@ def maximize_from_scouts(maximizer: Maximizer, objective: EvidenceObjective, sta
 
 def _ahead(maximizer: Maximizer, part: EvidenceObjective, whole: EvidenceObjective, start: Vector) -> Scouted:
     """Return where a start goes on: at itself, if few of the rows of the part are in the support there."""
-    first = part.evaluate(np.clip(start, *part.bounds.T))
+    try:
+        first = part.evaluate(np.clip(start, *part.bounds.T))
+    except NotPositiveDefiniteError:  # all rows will say so
+        return Scouted(start)
     if first.evidence.rows.size < DENSE * part.n_rows:
         return Scouted(start)
     coarse = dataclasses.replace(
