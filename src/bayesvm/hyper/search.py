@@ -3,12 +3,14 @@ r"""The search for the hyperparameters, from starts to the maximum of the eviden
 1. *Ties.* With one length scale per feature, starts with one common length scale search with the features tied.
 2. *Subsample.* With many rows and few hyperparameters the starts search on some of the rows
    (:mod:`bayesvm.hyper.subsample`).
-3. *Surrogate and multistart.* All starts search together by BFGS (:mod:`bayesvm.hyper.multistart`), first on smooth
+3. *Scouts.* With a few hundred rows, a start with most of them in the support goes ahead on some of them
+   (:mod:`bayesvm.hyper.scouts`).
+4. *Surrogate and multistart.* All starts search together by BFGS (:mod:`bayesvm.hyper.multistart`), first on smooth
    surrogates of an evidence that jumps, then on the evidence itself (:mod:`bayesvm.hyper.surrogate`). For robust noise
    models and few hyperparameters they search with Gaussian noise, and the best of them goes on
    (:mod:`bayesvm.hyper.companion`).
-4. *All rows.* The best end goes on with more rows, up to all of them.
-5. *ARD search.* The features are set free at the best end; features that were switched off on the way are tried once
+5. *All rows.* The best end goes on with more rows, up to all of them.
+6. *ARD search.* The features are set free at the best end; features that were switched off on the way are tried once
    more, and those that turn out weak are switched off (:mod:`bayesvm.hyper.ard_search`). Nothing can be lost: the tied
    optimum is a point of the larger space, and the value only rises from it.
 """
