@@ -5,6 +5,7 @@ The sizes at which approximations begin are made small, so that a few hundred ro
 
 import logging
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -264,6 +265,16 @@ def test_memory_is_asked_for_before_the_fit(monkeypatch):
     monkeypatch.setattr(_large, "physical_memory", lambda: 10_000)
     with pytest.raises(MemoryError, match=r"an exact fit of 150 rows needs about .* GiB.*use inducing='auto'"):
         GPRegressor(inducing=None).fit(X, y)
+
+
+def test_what_a_fit_of_many_rows_needs_is_stated_before_it_and_refused_if_it_is_too_much(monkeypatch, caplog):
+    X, _, y = waves(300)
+    with caplog.at_level(logging.INFO, logger="bayesvm"):
+        GPRegressor("rbf", inducing=20, optimizer=None).fit(X, y)
+    assert re.search(r"300 rows, 2 features: .* up to about \d+ MiB and \d+ s on one core", caplog.messages[0])
+    monkeypatch.setattr(_large, "physical_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"a fit of 300 rows with 2 features needs .* use fewer rows, or bay"):
+        GPRegressor("rbf", inducing=20).fit(X, y)
 
 
 def test_a_warning_where_inducing_inputs_are_too_few_and_rows_too_many_for_neighbours(monkeypatch, caplog):

@@ -15,6 +15,7 @@ from bayesvm.estimators._arguments import (
     kernel_candidates,
     search_options,
 )
+from bayesvm.hyper.fit_cost import expected_fit
 from bayesvm.inference import EP, Exact, Inference, Laplace
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Likelihood
@@ -73,7 +74,8 @@ def large_process(
         kernels: Candidates = ChoiceOnSample(own, has_kernel(estimator), noise)
     else:
         kernels = kernel_candidates(estimator, form)
-    logger.info("%d rows, %d features: inducing inputs and neighbours instead of exact inference", n, data.n_features)
+    size = None if asked == "auto" else min(int(asked), n)
+    _state_cost(data, likelihood, size, chosen=chosen, shared=shared)
     return LargeProcess(
         known_models(estimator, data, None if chosen else given_kernel(estimator, form)) or kernels,
         likelihood,
@@ -83,8 +85,27 @@ def large_process(
         hyperprior=hyperprior(estimator),
         options=search_options(estimator),
         shared=shared,
-        size=None if asked == "auto" else min(int(asked), n),
+        size=size,
     )
+
+
+def _state_cost(data: TrainingData, likelihood: Likelihood, size: int | None, *, chosen: bool, shared: bool) -> None:
+    """Say what a fit of many rows is expected to need, and refuse one that cannot fit into memory."""
+    n, outputs = data.n_rows, data.n_outputs if shared else 1
+    sizes: dict[str, Any] = {"quadratic": likelihood.traits.quadratic, "size": size, "chosen": chosen}
+    cost = expected_fit(n, data.n_features, outputs, **sizes)
+    message = "%d rows, %d features: inducing inputs and neighbours instead of exact inference, up to about %.0f MiB"
+    logger.info(f"{message} and %s on one core", n, data.n_features, cost.memory / 2**20, _duration(cost.seconds))
+    available = physical_memory()
+    if available is not None and cost.memory > available:
+        raise MemoryError(
+            f"a fit of {n} rows with {data.n_features} features needs about {cost.memory / 2**30:.0f} GiB, and this "
+            f"computer has {available / 2**30:.0f} GiB; use fewer rows, or bayesvm.distributed with rows in files"
+        )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"
 
 
 def softmax_process(estimator: Any, data: TrainingData) -> SoftmaxProcess:
