@@ -150,7 +150,7 @@ def test_three_classes_and_weights():
     weights = np.random.default_rng(0).uniform(0.5, 2.0, y.size)
     for multi_class, calibrate, n_models in (("ovr", None, 3), ("shared", None, 1), ("shared", "auto", 1)):
         given = {"multi_class": multi_class, "calibrate": calibrate, "inducing": 30}
-        machine = GPClassifier(**given, **QUICK).fit(X, y, sample_weight=weights)
+        machine = GPClassifier("rbf + constant", **given, **QUICK).fit(X, y, sample_weight=weights)
         assert machine.predict_proba(X).shape == (400, 3)
         assert np.mean(machine.predict(X) == y) > 0.9
         assert machine.log_evidence_bounds_.shape == (n_models, 2)
@@ -191,7 +191,7 @@ def test_sparse_inputs():
 @pytest.mark.parametrize("make", [GPRegressor, BayesianSVC])
 @pytest.mark.parametrize("inducing", ["auto", 25])
 def test_saving_and_copying(make, inducing, tmp_path):
-    X, y = labels() if make is BayesianSVC else waves()[::2]
+    X, y = labels(240) if make is BayesianSVC else waves(240)[::2]
     machine = make(inducing=inducing, **QUICK).fit(X, y)
     save(machine, tmp_path / "machine.bvm")
     method = "predict_proba" if make is BayesianSVC else "predict"

@@ -24,6 +24,7 @@ from bayesvm.models.candidates import KnownModels, OneKernel
 from bayesvm.models.large import LargeProcess
 from bayesvm.models.large_choice import ChoiceOnSample
 from bayesvm.models.softmax_process import SoftmaxProcess
+from bayesvm.models.units import suited_units
 
 logger = logging.getLogger(__name__)
 
@@ -74,8 +75,6 @@ def large_process(
         kernels: Candidates = ChoiceOnSample(own, has_kernel(estimator), noise)
     else:
         kernels = kernel_candidates(estimator, form)
-    size = None if asked == "auto" else min(int(asked), n)
-    _state_cost(data, likelihood, size, chosen=chosen, shared=shared)
     return LargeProcess(
         known_models(estimator, data, None if chosen else given_kernel(estimator, form)) or kernels,
         likelihood,
@@ -85,14 +84,15 @@ def large_process(
         hyperprior=hyperprior(estimator),
         options=search_options(estimator),
         shared=shared,
-        size=size,
+        size=None if asked == "auto" else min(int(asked), n),
     )
 
 
-def _state_cost(data: TrainingData, likelihood: Likelihood, size: int | None, *, chosen: bool, shared: bool) -> None:
+def _state_cost(data: TrainingData, spec: LargeProcess) -> None:
     """Say what a fit of many rows is expected to need, and refuse one that cannot fit into memory."""
-    n, outputs = data.n_rows, data.n_outputs if shared else 1
-    sizes: dict[str, Any] = {"quadratic": likelihood.traits.quadratic, "size": size, "chosen": chosen}
+    n, outputs = data.n_rows, data.n_outputs if spec.shared else 1
+    chosen = isinstance(spec.candidates, ChoiceOnSample) and spec.candidates.kernel is None
+    sizes: dict[str, Any] = {"quadratic": spec.likelihood.traits.quadratic, "size": spec.size, "chosen": chosen}
     cost = expected_fit(n, data.n_features, outputs, **sizes)
     message = "%d rows, %d features: inducing inputs and neighbours instead of exact inference, up to about %.0f MiB"
     logger.info(f"{message} and %s on one core", n, data.n_features, cost.memory / 2**20, _duration(cost.seconds))
@@ -106,6 +106,32 @@ def _state_cost(data: TrainingData, likelihood: Likelihood, size: int | None, *,
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"
+
+
+def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> TrainingData:
+    """Return the data in the units that suit them, where there are many rows and the kernel is chosen.
+
+    What a fit of many rows is expected to need is said before, and one that cannot fit into memory is refused.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Perhaps fitted, with the argument ``standardize``.
+    data : TrainingData
+        With features that are standardised if the estimator does so.
+    X : array or sparse matrix
+        The rows in the user's units.
+    """
+    if data.n_rows <= EXACT_ROWS or getattr(estimator, "inducing", None) is None:
+        return data
+    spec = estimator._spec(data)
+    if not isinstance(spec, LargeProcess):
+        return data
+    _state_cost(data, spec)
+    if data.X.is_sparse or not (estimator.standardize and chooses(estimator)):
+        return data
+    last = vars(estimator).get("_standardizer") if estimator.warm_start else None
+    return suited_units(spec, data, X, last if known_models(estimator, data, None) else None)
 
 
 def softmax_process(estimator: Any, data: TrainingData) -> SoftmaxProcess:
@@ -174,4 +200,12 @@ def physical_memory() -> int | None:
     return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
 
 
-__all__ = ["EXACT_ROWS", "check_memory", "known_models", "large_process", "physical_memory", "softmax_process"]
+__all__ = [
+    "EXACT_ROWS",
+    "check_memory",
+    "in_suited_units",
+    "known_models",
+    "large_process",
+    "physical_memory",
+    "softmax_process",
+]

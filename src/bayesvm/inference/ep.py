@@ -29,6 +29,7 @@ stationary, a dropped site of size :math:`\varepsilon` changes it by :math:`\var
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from typing import Protocol
 
@@ -52,6 +53,8 @@ Mask = NDArray[np.bool_]
 CONTRACTING = 0.5
 #: Earlier sweeps that mixing looks at.
 DEPTH = 5
+#: Mixed sweeps within which the residual has to halve.
+MIXTURES = 10
 #: Predicted sweeps at most, between two with a factorisation.
 PREDICTIONS = 25
 #: Residual below which sweeps are predicted; where that multiplies the residual by more than USEFUL it was too early.
@@ -263,6 +266,9 @@ class _Steps:
         self._method, self._y, self._likelihood, self._frozen = method, y, likelihood, frozen
         self._convex = likelihood.traits.convex
         self._step, self._mixer = 1.0, AndersonMixer(DEPTH)
+        self._shares = np.ones(y.size)  # how far each site goes, where sweeps are damped
+        self._mix_below = CONTRACTING
+        self._trail = collections.deque[float](maxlen=MIXTURES)  # residuals of sweeps that were mixed in a row
         self._predict_below = PREDICTED if self._convex else 0.0
         # in units of the marginals; a point that occurs c times counts as c points with a c-th of its site each
         var = first.matched.marginals.var
@@ -270,22 +276,49 @@ class _Steps:
 
     def target(self, sweep: Sweep) -> Matrix:
         """Return the sites of the next sweep."""
-        if sweep.residual >= CONTRACTING:
-            return np.asarray(sweep.sites + self._step * (sweep.image - sweep.sites))
-        if sweep.residual < self._predict_below and isinstance(sweep.posterior, PlainSitePosterior):
+        if self._predicts(sweep) and isinstance(sweep.posterior, PlainSitePosterior):
             return self._settled(sweep, sweep.posterior)
-        return self._mixed(self._mixer, sweep.sites, sweep.image, self._step)
+        if self._mixes(sweep):
+            return self._mixed(self._mixer, sweep.sites, sweep.image, self._step)
+        return self._damped(sweep)
 
     def learn(self, old: Sweep, new: Sweep) -> None:
         """Adapt to what the last step has brought."""
-        if new.residual > 2.0 * old.residual or new.residual > CONTRACTING:
-            self._mixer.forget()
-        if old.residual < self._predict_below and new.residual > USEFUL * old.residual:
-            self._predict_below = USEFUL * old.residual
         if new.residual > old.residual:
             self._step = max(0.7 * self._step, SMALLEST_STEP)
         elif new.residual < 0.5 * old.residual:
             self._step = min(1.0, 1.2 * self._step)
+        worse = new.residual > 2.0 * old.residual or new.residual > CONTRACTING
+        if self._predicts(old):
+            if new.residual > USEFUL * old.residual:
+                self._predict_below = USEFUL * old.residual
+        elif self._mixes(old):
+            self._trail.append(old.residual)
+            if worse or (len(self._trail) == MIXTURES and new.residual > 0.5 * self._trail[0]):
+                self._mix_below = USEFUL * old.residual
+        turned = np.any(_missing(old, self._likelihood) * _missing(new, self._likelihood) < 0.0, axis=0)
+        self._shares = np.where(turned, 0.7 * self._shares, np.minimum(1.2 * self._shares, 1.0))
+        if worse or not self._mixes(old):
+            self._mixer.forget()
+            self._trail.clear()
+
+    def _predicts(self, sweep: Sweep) -> bool:
+        return sweep.residual < self._predict_below
+
+    def _mixes(self, sweep: Sweep) -> bool:
+        return sweep.residual < self._mix_below
+
+    def _damped(self, sweep: Sweep) -> Matrix:
+        r"""Return the sites after a share :math:`s` of the way of each to its image; sites that vanish go all the way.
+
+        The share is smaller for every time that the site had to turn back, and its precision changes by
+        :math:`s / (1 - s)` at most, in units of its marginal: a site of a large weight is nothing on one side of a kink
+        and precise on the other, so that any share of the whole way can be too long.
+        """
+        change, share = sweep.image - sweep.sites, self._shares
+        length = (1.0 - share) * np.abs(change[0]) * sweep.matched.marginals.var
+        wanted = np.where(sweep.image[0] == 0.0, 1.0, share)
+        return np.asarray(sweep.sites + change * wanted * share / np.maximum(share, wanted * length))
 
     def _mixed(self, mixer: AndersonMixer, sites: Matrix, image: Matrix, step: float) -> Matrix:
         """Return the mixture of the last steps, with sites that mixing made impossible replaced by their images."""
@@ -297,11 +330,12 @@ class _Steps:
     def _settled(self, sweep: Sweep, posterior: PlainSitePosterior) -> Matrix:
         """Return the sites that match the moments of marginals that respond to them as predicted from the sweep.
 
-        Rows off the support keep their marginals.
+        Rows off the support keep their marginals. Where that promises little, sweeps go on with damping.
         """
         response, support, mixer = posterior.response(), posterior.factor.support, AndersonMixer(DEPTH)
         goal = max(0.1 * self._method.tol, 0.1 * sweep.residual**2)  # the error of the prediction is of second order
         sites, image, moved = sweep.sites, sweep.image, np.zeros(support.size)
+        least, best = USEFUL * sweep.residual, self._damped(sweep)
         for _ in range(PREDICTIONS):
             trial = self._mixed(mixer, sites, image, 1.0)
             dtau, dnu = (trial - sweep.sites)[:, support]
@@ -315,9 +349,17 @@ class _Steps:
             sites = trial
             matched = self._method._match(self._y, self._likelihood, sites, q, self._frozen)
             image = matched.image
+            if matched.residual < least:
+                least, best = matched.residual, image
             if matched.residual <= goal:
                 break
-        return image
+        return best
+
+
+def _missing(sweep: Sweep, likelihood: SiteTerms) -> Matrix:
+    """Return by how much the precision of each site, and the pull on its mean, fall short of what matches."""
+    q = sweep.matched
+    return np.stack([q.image[0] - sweep.sites[0], likelihood.copies * q.tilted.slope - q.marginals.alpha])
 
 
 def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None) -> Matrix:

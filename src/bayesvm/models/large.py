@@ -367,11 +367,7 @@ def sampled(data: TrainingData) -> TrainingData:
 
 def _in_units(Z: Inputs, data: TrainingData) -> Any:
     """Return inputs in the user's units."""
-    if data.standardizer is None:
-        return Z.X
-    if Z.is_sparse:
-        return Z.X.multiply(data.standardizer.scale).tocsr()
-    return Z.X * data.standardizer.scale + data.standardizer.shift
+    return Z.X if data.standardizer is None else data.standardizer.outer(Z.X)
 
 
 __all__ = ["InducingModel", "LargeProcess", "LocalModel"]
