@@ -18,6 +18,7 @@ from bayesvm.estimators import _large
 from bayesvm.hyper import large as search
 from bayesvm.inference import EP
 from bayesvm.kernels import Constant, Gaussian, Matern32
+from bayesvm.likelihoods import Logistic, Trigonometric
 from bayesvm.models import large as models
 from bayesvm.models import large_choice
 from bayesvm.models.large import LocalModel
@@ -357,6 +358,15 @@ def test_a_warm_start_keeps_the_kernel_that_was_chosen(caplog):
         assert machine.fit(X, y).theta_names_ == names
     assert "the search begins with the hyperparameters of the last fit" in caplog.text
     assert "log evidence per row" not in caplog.text  # no kernels were compared
+
+
+def test_a_warm_start_keeps_the_likelihood_that_was_chosen():
+    X, _, y = waves(rough=False)
+    t = np.where(y + 0.5 * np.random.default_rng(3).normal(size=y.size) > 0.0, 1, 0)
+    for choice in (Logistic(), Trigonometric()):
+        machine = BayesianSVC("rbf", inducing=25, warm_start=True, **QUICK).set_params(likelihood=choice)
+        machine.fit(X[:300], t[:300]).set_params(likelihood="auto").fit(X, t)
+        assert type(machine.likelihood_) is type(choice)
 
 
 def test_a_warm_start_on_the_same_rows_stays_where_it_is():

@@ -70,13 +70,14 @@ def large_process(
         )
     form, learnt = Gaussian() + Constant(), estimator.optimizer is not None
     chosen, noise = not has_kernel(estimator) and learnt, others() if learnt else ()
+    own_kernel = None if chosen else given_kernel(estimator, form)
     if chosen or noise:
-        own = None if chosen else given_kernel(estimator, form)
-        kernels: Candidates = ChoiceOnSample(own, has_kernel(estimator), noise)
+        kernels: Candidates = ChoiceOnSample(own_kernel, has_kernel(estimator), noise)
     else:
         kernels = kernel_candidates(estimator, form)
+    known = known_models(estimator, data, own_kernel, inference if noise else None)
     return LargeProcess(
-        known_models(estimator, data, None if chosen else given_kernel(estimator, form)) or kernels,
+        known or kernels,
         likelihood,
         inference,
         posterior,
@@ -160,7 +161,9 @@ def softmax_process(estimator: Any, data: TrainingData) -> SoftmaxProcess:
     )
 
 
-def known_models(estimator: Any, data: TrainingData, kernel: Kernel | None) -> KnownModels | None:
+def known_models(
+    estimator: Any, data: TrainingData, kernel: Kernel | None, inference: Inference | None = None
+) -> KnownModels | None:
     """Return the models of the last fit as what the next begins with, None without ``warm_start`` or without a fit.
 
     Parameters
@@ -171,6 +174,8 @@ def known_models(estimator: Any, data: TrainingData, kernel: Kernel | None) -> K
         Of the new fit, which must have as many features as those of the last one.
     kernel : Kernel or None
         The kernel that was given: models with another are not used; None: any will do.
+    inference : Inference, optional
+        The method, where the likelihood was chosen and is kept, too.
     """
     models = vars(estimator).get("models_") if estimator.warm_start and estimator.optimizer is not None else None
     if models is None or estimator.n_features_in_ != data.n_features:
@@ -179,7 +184,11 @@ def known_models(estimator: Any, data: TrainingData, kernel: Kernel | None) -> K
     if names is not None and any(model.kernel.names != names for model in models):
         return None
     logger.info("the search begins with the hyperparameters of the last fit")
-    return KnownModels(tuple(m.kernel for m in models), tuple(m.maximum.theta for m in models))
+    changes: list[dict[str, Any]] = [{} for _ in models]
+    if inference is not None:
+        plain = [model.likelihood.plain for model in models]
+        changes = [{"likelihood": own, "inference": inference.suited(own)} for own in plain]
+    return KnownModels(tuple(m.kernel for m in models), tuple(m.maximum.theta for m in models), tuple(changes))
 
 
 def check_memory(n: int, needed: int) -> None:
