@@ -10,7 +10,7 @@ of other rows by as much. The score per row,
 is what the evidence of all rows would be, whatever their number; the best candidate alone is fitted to them.
 
 1. *gaussian* and *matern32*, a smooth and a rough function, with one length scale per feature unless these are too
-   many: the whole search of :func:`~bayesvm.hyper.large.maximize_on_blocks`, each from starts of its own. All others begin
+   many: the whole search of :func:`~bayesvm.hyper.large.maximize_on_blocks`, each from its own starts. All others begin
    where the best so far has ended.
 2. *matern52*, between the two, if the rough one is not far below the smooth one.
 3. *one length scale* for all features.
