@@ -67,6 +67,7 @@ def test_all_rows_as_inducing_inputs_are_the_exact_machine(likelihood, weights):
     np.testing.assert_allclose(q.factor.matrix(), q.factor.apply(np.eye(len(X))), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_two_thousand_rows_as_inducing_inputs_are_the_exact_machine():
     X, y, noise = problem(lib.GaussianNoise(), n=2000)
     kernel = Matern32(2.0, 0.8) + Constant(0.5)

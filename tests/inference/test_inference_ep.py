@@ -43,12 +43,21 @@ def test_conformance_with_weights(likelihood):
     check_inference(TIGHT, lib.Weighted(likelihood, np.linspace(0.4, 3.0, 40)))
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=NAMES)
-@pytest.mark.parametrize(
-    "kernel",
-    [Gaussian(2.0, 1.5, ard=True) + Constant(), Matern32() + Linear(0.1), RationalQuadratic() + Constant(0.5)],
-    ids=["gaussian-ard", "matern-linear", "rational-quadratic"],
-)
+KERNELS = {
+    "gaussian-ard": Gaussian(2.0, 1.5, ard=True) + Constant(),
+    "matern-linear": Matern32() + Linear(0.1),
+    "rational-quadratic": RationalQuadratic() + Constant(0.5),
+}
+#: Every likelihood with one kernel, every kernel with two likelihoods; all the others are slow.
+PAIRS = [
+    pytest.param(likelihood, kernel, id=f"{name}-{form}", marks=() if quick else pytest.mark.slow)
+    for name, likelihood in zip(NAMES, LIKELIHOODS, strict=True)
+    for form, kernel in KERNELS.items()
+    for quick in [form == "gaussian-ard" or name in ("Trigonometric", "SoftInsensitive")]
+]
+
+
+@pytest.mark.parametrize(("likelihood", "kernel"), PAIRS)
 def test_gradient_in_all_hyperparameters(likelihood, kernel):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(25, 2))

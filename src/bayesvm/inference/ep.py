@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.inference.anderson import AndersonMixer
 from bayesvm.inference.base import Evidence, Factor, Inference, Inferred, Posterior, gram_cotangent
 from bayesvm.inference.leave_one_out import Marginals
-from bayesvm.likelihoods.base import Likelihood
+from bayesvm.likelihoods.base import Likelihood, Traits
 from bayesvm.likelihoods.tilted import Tilted
 from bayesvm.linalg.site_posterior import PlainSitePosterior, SitePosterior, site_posterior
 from bayesvm.solvers.base import Status
@@ -73,29 +74,72 @@ SETTLED = 5
 ROUNDING = 1e-5
 
 
+class SitePrior(Protocol):
+    """What sites are multiplied by: a Gaussian prior of all latent values."""
+
+    def diagonal(self) -> Vector:
+        """Return the prior variances."""
+
+    def posterior(self, tau: Vector, nu: Vector) -> SitePosterior:
+        """Return the posterior with given sites."""
+
+
+class SiteTerms(Protocol):
+    """What sites stand for: the terms of all rows, such as a likelihood has them."""
+
+    @property
+    def traits(self) -> Traits:
+        """Properties of the loss."""
+
+    @property
+    def copies(self) -> Vector | float:
+        """How often each row occurs."""
+
+    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
+        """Return the normalisers with their derivatives in the mean."""
+
+
 @dataclasses.dataclass(frozen=True)
-class _Sweep:
+class GramPrior:
+    """The prior of latent values with a Gram matrix."""
+
+    K: Matrix
+
+    def diagonal(self) -> Vector:
+        """Return the prior variances."""
+        return np.diagonal(self.K)
+
+    def posterior(self, tau: Vector, nu: Vector) -> SitePosterior:
+        """Return the posterior with given sites."""
+        return site_posterior(self.K, tau, nu)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
     """Everything that follows from given sites: the state of the iteration."""
 
     sites: Matrix  #: tau and nu, shape (2, n)
     posterior: SitePosterior
-    matched: _Matched
+    matched: Matched
 
     @property
     def factor(self) -> Factor:
+        """The factor of the posterior."""
         return self.posterior.factor
 
     @property
     def residual(self) -> float:
+        """Largest mismatch of a moment."""
         return self.matched.residual
 
     @property
     def image(self) -> Matrix:
+        """The sites that match the moments."""
         return self.matched.image
 
 
 @dataclasses.dataclass(frozen=True)
-class _Matched:
+class Matched:
     """What follows from sites and marginals."""
 
     marginals: Marginals  #: of the posterior with these sites
@@ -132,9 +176,9 @@ class EP(Inference):
 
     def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
         """Return posterior and evidence; ``warm_start`` may also be latent values, as Laplace's method leaves them."""
-        sweep, status, n_iter = self._iterate(K, y, likelihood, _start(K, y, likelihood, warm_start))
+        sweep, status, n_iter = self.iterate(GramPrior(K), y, likelihood, _start(K, y, likelihood, warm_start))
         q, M = sweep.matched.marginals, sweep.factor.support
-        terms = _terms(sweep)
+        terms = evidence_terms(sweep)
         dK = gram_cotangent(q.alpha, sweep.posterior.matrix(), M, M)
         dphi = np.sum(q.copies * likelihood.tilted_theta(y, q.cavity_mean, q.cavity_var), axis=1)
         posterior = Posterior.of(q.alpha.copy(), sweep.factor)
@@ -147,27 +191,28 @@ class EP(Inference):
         rough = self
         if self.prune:  # which sites are the weakest shows early, and no site below the average of the budget matters
             rough = EP(max(ROUGH, self.tol), self.max_iter, max(self.drop, self.prune / y.size))
-        sweep, status, _ = rough._iterate(K, y, likelihood, _start(K, y, likelihood, warm_start))
+        prior = GramPrior(K)
+        sweep, status, _ = rough.iterate(prior, y, likelihood, _start(K, y, likelihood, warm_start))
         if self.prune:
             frozen = _weakest(sweep, self.prune)
-            sweep, status, _ = self._iterate(K, y, likelihood, np.where(frozen, 0.0, sweep.sites), frozen)
-        return Posterior.of(sweep.posterior.alpha.copy(), sweep.factor), sum(_terms(sweep).values()), status
+            sweep, status, _ = self.iterate(prior, y, likelihood, np.where(frozen, 0.0, sweep.sites), frozen)
+        return Posterior.of(sweep.posterior.alpha.copy(), sweep.factor), sum(evidence_terms(sweep).values()), status
 
-    def _iterate(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask | bool = False
-    ) -> tuple[_Sweep, Status, int]:
+    def iterate(
+        self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix, frozen: Mask | bool = False
+    ) -> tuple[Sweep, Status, int]:
         """Sweep until the moments match, ``frozen`` sites staying at zero; return the last sweep, status and number."""
-        sweep = self._sweep(K, y, likelihood, sites, frozen)
+        sweep = self._sweep(prior, y, likelihood, sites, frozen)
         best, since = sweep.residual, 0
         steps = _Steps(self, y, likelihood, frozen, sweep)
         for n_iter in range(1, self.max_iter + 1):
             if sweep.residual <= self.tol:
                 return sweep, Status.CONVERGED, n_iter
-            if since > SETTLED and sweep.residual <= _rounding(K, sweep):
+            if since > SETTLED and sweep.residual <= _rounding(prior, sweep):
                 return sweep, Status.CONVERGED, n_iter
             if since > PATIENCE:
                 return sweep, Status.STALLED if best < ROUNDING else Status.OSCILLATES, n_iter
-            new = self._proper(K, y, likelihood, sweep, steps.target(sweep), frozen)
+            new = self._proper(prior, y, likelihood, sweep, steps.target(sweep), frozen)
             steps.learn(sweep, new)
             since = 0 if new.residual < best else since + 1
             best = min(best, new.residual)
@@ -175,26 +220,26 @@ class EP(Inference):
         return sweep, Status.MAX_ITER, self.max_iter
 
     def _proper(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, sweep: _Sweep, target: Matrix, frozen: Mask | bool
-    ) -> _Sweep:
+        self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sweep: Sweep, target: Matrix, frozen: Mask | bool
+    ) -> Sweep:
         """Return the sweep at the target, or nearer to the last one if negative precisions leave no posterior there."""
         for _ in range(20):
             try:
-                return self._sweep(K, y, likelihood, target, frozen)
+                return self._sweep(prior, y, likelihood, target, frozen)
             except NotPositiveDefiniteError:
                 if np.all(target[0] >= 0.0):
                     raise
                 target = 0.5 * (target + sweep.sites)
         return sweep
 
-    def _sweep(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask | bool) -> _Sweep:
+    def _sweep(self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix, frozen: Mask | bool) -> Sweep:
         """Compute the posterior with the given sites and the sites that match its cavities."""
-        sites = _bounded(K, sites)
-        posterior = site_posterior(K, *sites)
+        sites = _bounded(prior, sites)
+        posterior = prior.posterior(*sites)
         marginals = Marginals.of_sites(posterior, likelihood.copies)
-        return _Sweep(sites, posterior, self._match(y, likelihood, sites, marginals, frozen))
+        return Sweep(sites, posterior, self._match(y, likelihood, sites, marginals, frozen))
 
-    def _match(self, y: Vector, likelihood: Likelihood, sites: Matrix, q: Marginals, frozen: Mask | bool) -> _Matched:
+    def _match(self, y: Vector, likelihood: SiteTerms, sites: Matrix, q: Marginals, frozen: Mask | bool) -> Matched:
         """Return the sites that match the moments at the cavities of given marginals."""
         (tau, nu), copies = sites, likelihood.copies
         mean, var = q.cavity_mean, q.cavity_var
@@ -211,13 +256,13 @@ class EP(Inference):
         wider = np.abs(var * left / q.var - 1.0)
         ignored = weak & (tau == 0.0) & (nu == 0.0)
         residual = float(np.max(np.where(ignored, 0.0, np.maximum(apart, wider)), initial=0.0))
-        return _Matched(q, tilted, image, residual)
+        return Matched(q, tilted, image, residual)
 
 
 class _Steps:
     """From sweep to sweep: damped while they overshoot, then by the predicted response of the marginals, or mixed."""
 
-    def __init__(self, method: EP, y: Vector, likelihood: Likelihood, frozen: Mask | bool, first: _Sweep) -> None:
+    def __init__(self, method: EP, y: Vector, likelihood: SiteTerms, frozen: Mask | bool, first: Sweep) -> None:
         self._method, self._y, self._likelihood, self._frozen = method, y, likelihood, frozen
         self._convex = likelihood.traits.convex
         self._step, self._mixer = 1.0, AndersonMixer(DEPTH)
@@ -229,7 +274,7 @@ class _Steps:
         var = first.matched.marginals.var
         self._scale = np.stack([var, np.sqrt(var)]) / np.sqrt(likelihood.copies)
 
-    def target(self, sweep: _Sweep) -> Matrix:
+    def target(self, sweep: Sweep) -> Matrix:
         """Return the sites of the next sweep."""
         if self._predicts(sweep) and isinstance(sweep.posterior, PlainSitePosterior):
             return self._settled(sweep, sweep.posterior)
@@ -237,7 +282,7 @@ class _Steps:
             return self._mixed(self._mixer, sweep.sites, sweep.image, self._step)
         return self._damped(sweep)
 
-    def learn(self, old: _Sweep, new: _Sweep) -> None:
+    def learn(self, old: Sweep, new: Sweep) -> None:
         """Adapt to what the last step has brought."""
         if new.residual > old.residual:
             self._step = max(0.7 * self._step, SMALLEST_STEP)
@@ -282,7 +327,7 @@ class _Steps:
         bad = (target[0] < 0.0) & (self._convex | (image[0] >= 0.0)) | (image[0] == 0.0)
         return np.where(bad, image, target)
 
-    def _settled(self, sweep: _Sweep, posterior: PlainSitePosterior) -> Matrix:
+    def _settled(self, sweep: Sweep, posterior: PlainSitePosterior) -> Matrix:
         """Return the sites that match the moments of marginals that respond to them as predicted from the sweep.
 
         Rows off the support keep their marginals. Where that promises little, sweeps go on with damping.
@@ -331,28 +376,28 @@ def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | No
     return np.stack([d.curvature, d.curvature * f - d.gradient])
 
 
-def _bounded(K: Matrix, sites: Matrix) -> Matrix:
+def _bounded(prior: SitePrior, sites: Matrix) -> Matrix:
     r"""Return the sites, none so precise that the rounding of :math:`B = I + T^{1/2} K T^{1/2}` could exceed one.
 
     The product of a precision and its prior variance is at most :math:`1 / (4 n \epsilon)`, with :math:`\epsilon` the
     distance of 1 to the next number: the norm of B is then at most :math:`1 / (4 \epsilon)`. Weights of a million at
     points that contradict each other would lead beyond; a site that is cut keeps its centre.
     """
-    most = 1.0 / (4.0 * K.shape[0] * np.finfo(float).eps)
-    ratio = sites[0] * np.diagonal(K)
+    most = 1.0 / (4.0 * sites.shape[1] * np.finfo(float).eps)
+    ratio = sites[0] * prior.diagonal()
     return sites if np.all(ratio <= most) else sites * (most / np.maximum(ratio, most))
 
 
-def _rounding(K: Matrix, sweep: _Sweep) -> float:
+def _rounding(prior: SitePrior, sweep: Sweep) -> float:
     r"""Return the residual that rounding leaves: its unit times the trace of :math:`B = I + T^{1/2} K T^{1/2}`.
 
     It is above the tolerance where sites are far more precise than the prior, as those of a noise that is next to
     nothing.
     """
-    return float(np.finfo(float).eps * (K.shape[0] + np.abs(sweep.sites[0]) @ np.diagonal(K)))
+    return float(np.finfo(float).eps * (sweep.sites.shape[1] + np.abs(sweep.sites[0]) @ prior.diagonal()))
 
 
-def _weakest(sweep: _Sweep, budget: float) -> Mask:
+def _weakest(sweep: Sweep, budget: float) -> Mask:
     """Return which sites may go: the weakest ones, whose effects on their own means add up to the budget at most.
 
     Effects are per copy and rounded before they are ranked, so that repeated and weighted rows are treated alike.
@@ -367,7 +412,7 @@ def _weakest(sweep: _Sweep, budget: float) -> Mask:
     return np.asarray(level < cut)
 
 
-def _terms(sweep: _Sweep) -> dict[str, float]:
+def evidence_terms(sweep: Sweep) -> dict[str, float]:
     r"""Return the summands of the evidence.
 
     With :math:`m = v \nu + (1 - v \tau)\, m_{-i}` and :math:`\alpha = \nu - \tau m` the terms of the sites are
@@ -381,4 +426,4 @@ def _terms(sweep: _Sweep) -> dict[str, float]:
     }
 
 
-__all__ = ["EP"]
+__all__ = ["EP", "SitePrior", "SiteTerms", "Sweep", "evidence_terms"]
