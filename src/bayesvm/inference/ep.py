@@ -302,13 +302,13 @@ class _Steps:
             self._mixer.forget()
             self._trail.clear()
 
-    def _predicts(self, sweep: _Sweep) -> bool:
+    def _predicts(self, sweep: Sweep) -> bool:
         return sweep.residual < self._predict_below
 
-    def _mixes(self, sweep: _Sweep) -> bool:
+    def _mixes(self, sweep: Sweep) -> bool:
         return sweep.residual < self._mix_below
 
-    def _damped(self, sweep: _Sweep) -> Matrix:
+    def _damped(self, sweep: Sweep) -> Matrix:
         r"""Return the sites after a share :math:`s` of the way of each to its image; sites that vanish go all the way.
 
         The share is smaller for every time that the site had to turn back, and its precision changes by
@@ -356,7 +356,7 @@ class _Steps:
         return best
 
 
-def _missing(sweep: _Sweep, likelihood: Likelihood) -> Matrix:
+def _missing(sweep: Sweep, likelihood: SiteTerms) -> Matrix:
     """Return by how much the precision of each site, and the pull on its mean, fall short of what matches."""
     q = sweep.matched
     return np.stack([q.image[0] - sweep.sites[0], likelihood.copies * q.tilted.slope - q.marginals.alpha])
