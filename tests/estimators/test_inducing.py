@@ -18,6 +18,7 @@ from bayesvm.hyper import large as search
 from bayesvm.inference import EP
 from bayesvm.kernels import Constant, Gaussian, Matern32
 from bayesvm.models import large as models
+from bayesvm.models import large_choice
 from bayesvm.models.large import LocalModel
 from bayesvm.persistence import load, save
 
@@ -220,15 +221,42 @@ def test_what_is_asked_for_and_when():
     for value in (0, -3, 2.5, "many"):
         with pytest.raises(ValueError, match="inducing: expected 'auto' or None or an integer of at least 1"):
             GPRegressor(inducing=value).fit(X, y)
-    with pytest.raises(ValueError, match="inducing: expected 'auto' or None with EP inference, found 20"):
-        GPClassifier(inducing=20, inference="ep").fit(X, y > 0.0)
+    with pytest.raises(ValueError, match="inducing: expected 'auto' or None with Variational inference, found 20"):
+        GPClassifier(inducing=20, inference="variational").fit(X, y > 0.0)
 
 
 def test_inference_methods_without_inducing_inputs_use_neighbours():
     X, y = labels(240)
-    machine = GPClassifier(Matern32(5.0, 0.5) + Constant(), inference=EP(), optimizer=None).fit(X, y)
+    machine = GPClassifier(Matern32(5.0, 0.5) + Constant(), inference="variational", optimizer=None).fit(X, y)
     assert isinstance(machine.models_[0], LocalModel)
     assert np.mean(machine.predict(X) == y) > 0.9
+
+
+@pytest.mark.parametrize("make", [GPClassifier, BayesianSVC])
+def test_expectation_propagation_with_all_rows_as_inducing_inputs_is_the_exact_one(make):
+    X, y = labels(120)
+    given = {"kernel": Matern32(5.0, 0.5) + Constant(), "optimizer": None, "calibrate": None, "reduce": None}
+    new = waves(40, 1)[0]
+    exact = make(inference=EP(), inducing=None, **given).fit(X, y)
+    for how in ({"inference": EP()}, {"posterior": "ep"}):
+        machine = make(inducing=120, **how, **given).fit(X, y)
+        for a, b in zip(machine.predict_latent(new), exact.predict_latent(new), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-6 if "inference" in how else 1e-3)
+        assert machine.models_[0].posteriors[0].support.size == 120
+    learnt = make(inducing=30, inference="ep", kernel="rbf", **QUICK).fit(X, y)
+    assert learnt.log_evidence_ > machine.log_evidence_ - 20.0
+    assert learnt.log_evidence() == pytest.approx(learnt.log_evidence_, rel=1e-5)
+
+
+def test_neighbours_predict_by_expectation_propagation_where_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(search, "ENOUGH", 0.0)
+    X, y = labels(240)
+    given = {"kernel": Matern32(5.0, 0.2) + Constant(), "optimizer": None, "calibrate": None, "random_state": 0}
+    found = [BayesianSVC(posterior=name, **given).fit(X, y) for name in ("laplace", "ep")]
+    assert all(isinstance(machine.models_[0], LocalModel) for machine in found)
+    a, b = (machine.predict_latent(X[:20])[1] for machine in found)
+    assert np.max(np.abs(a - b)) > 1e-3
+    assert found[0].log_evidence_ == pytest.approx(found[1].log_evidence_)
 
 
 def test_memory_is_asked_for_before_the_fit(monkeypatch):
@@ -264,7 +292,7 @@ def test_the_evidence_of_the_model_and_other_hyperparameters():
 def test_an_interrupt_before_anything_is_found_leaves_the_estimator_unfitted(monkeypatch):
     X, _, y = waves()
     machine = GPRegressor(**QUICK)
-    monkeypatch.setattr(models, "maximize_on_blocks", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(large_choice, "maximize_on_blocks", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         machine.fit(X, y)
     assert not hasattr(machine, "models_")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from typing import Any
 
 from bayesvm.estimators._arguments import (
@@ -14,13 +15,15 @@ from bayesvm.estimators._arguments import (
     kernel_candidates,
     search_options,
 )
-from bayesvm.inference import Exact, Inference, Laplace
-from bayesvm.kernels import Constant, Gaussian, Kernel, Matern32
+from bayesvm.inference import EP, Exact, Inference, Laplace
+from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Likelihood
-from bayesvm.models.base import TrainingData
+from bayesvm.models.base import Candidates, TrainingData
 from bayesvm.models.candidates import KnownModels, OneKernel
-from bayesvm.models.large import BestOnSample, LargeProcess
+from bayesvm.models.large import LargeProcess
+from bayesvm.models.large_choice import ChoiceOnSample
 from bayesvm.models.softmax_process import SoftmaxProcess
+from bayesvm.models.units import suited_units
 
 logger = logging.getLogger(__name__)
 
@@ -33,9 +36,19 @@ EXACT_MATRICES = 5
 
 
 def large_process(
-    estimator: Any, data: TrainingData, likelihood: Likelihood, inference: Inference, *, shared: bool = False
+    estimator: Any,
+    data: TrainingData,
+    likelihood: Likelihood,
+    inference: Inference,
+    *,
+    shared: bool = False,
+    posterior: EP | None = None,
+    others: Callable[[], tuple[Likelihood, ...]] = tuple,
 ) -> LargeProcess | None:
     """Return the specification with inducing inputs that the arguments and the data ask for, None for an exact one.
+
+    ``posterior`` gives the predictions, None if ``inference`` does; ``others`` returns the likelihoods that are tried
+    beside the given one.
 
     Raises
     ------
@@ -50,24 +63,51 @@ def large_process(
     if asked is None or (asked == "auto" and n <= exact):
         check_memory(n, EXACT_MATRICES * 8 * n * n)
         return None
-    if asked != "auto" and not isinstance(inference, Laplace | Exact):
+    if asked != "auto" and not isinstance(inference, Laplace | Exact | EP):
         raise ValueError(
             f"inducing: expected 'auto' or None with {type(inference).__name__} inference, found {asked!r}"
         )
-    forms = (Gaussian() + Constant(), Matern32() + Constant())
-    chosen = not has_kernel(estimator) and estimator.optimizer is not None
-    kernels = BestOnSample(forms) if chosen else kernel_candidates(estimator, forms[0])
+    form, learnt = Gaussian() + Constant(), estimator.optimizer is not None
+    chosen, noise = not has_kernel(estimator) and learnt, others() if learnt else ()
+    if chosen or noise:
+        own = None if chosen else given_kernel(estimator, form)
+        kernels: Candidates = ChoiceOnSample(own, has_kernel(estimator), noise)
+    else:
+        kernels = kernel_candidates(estimator, form)
     logger.info("%d rows, %d features: inducing inputs and neighbours instead of exact inference", n, data.n_features)
     return LargeProcess(
-        known_models(estimator, data, None if chosen else given_kernel(estimator, forms[0])) or kernels,
+        known_models(estimator, data, None if chosen else given_kernel(estimator, form)) or kernels,
         likelihood,
         inference,
+        posterior,
         calibrate=estimator.calibrate,
         hyperprior=hyperprior(estimator),
         options=search_options(estimator),
         shared=shared,
         size=None if asked == "auto" else min(int(asked), n),
     )
+
+
+def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> TrainingData:
+    """Return the data in the units that suit them, where there are many rows and the kernel is chosen.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Perhaps fitted, with the argument ``standardize``.
+    data : TrainingData
+        With features that are standardised if the estimator does so.
+    X : array or sparse matrix
+        The rows in the user's units.
+    """
+    many = data.n_rows > EXACT_ROWS and getattr(estimator, "inducing", None) is not None
+    if not many or data.X.is_sparse or not (estimator.standardize and chooses(estimator)):
+        return data
+    spec = estimator._spec(data)
+    if not isinstance(spec, LargeProcess):
+        return data
+    last = vars(estimator).get("_standardizer") if estimator.warm_start else None
+    return suited_units(spec, data, X, last if known_models(estimator, data, None) else None)
 
 
 def softmax_process(estimator: Any, data: TrainingData) -> SoftmaxProcess:
@@ -136,4 +176,12 @@ def physical_memory() -> int | None:
     return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
 
 
-__all__ = ["EXACT_ROWS", "check_memory", "known_models", "large_process", "physical_memory", "softmax_process"]
+__all__ = [
+    "EXACT_ROWS",
+    "check_memory",
+    "in_suited_units",
+    "known_models",
+    "large_process",
+    "physical_memory",
+    "softmax_process",
+]

@@ -39,6 +39,7 @@ from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.hyper.search import maximize_evidence
 from bayesvm.hyper.subsample import drawn_rows
 from bayesvm.inference.base import Inference
+from bayesvm.inference.ep import EP
 from bayesvm.inference.exact import Exact
 from bayesvm.inference.laplace import Laplace
 from bayesvm.kernels.base import Kernel
@@ -120,12 +121,23 @@ class LargeProblem(ModelParameters):
 
     @property
     def local(self) -> bool:
-        """Whether neighbours are considered."""
-        return self.neighbours and self.size is None
+        """Whether neighbours are considered: there are not too many rows, and nothing else was asked for."""
+        most = GAUSSIAN_ROWS if self.likelihood.traits.quadratic else OTHER_ROWS
+        return self.neighbours and self.size is None and (self.n_rows <= most or not self.in_weights)
+
+    @property
+    def in_weights(self) -> bool:
+        """Whether the inference method is known for the weights of features, and not only for rows."""
+        return isinstance(self.inference, Laplace | Exact | EP)
+
+    @property
+    def sample_rows(self) -> Indices:
+        """Rows of the sample."""
+        return drawn_rows(self.y, min(SAMPLE, self.n_rows))
 
     def sample(self) -> EvidenceObjective:
         """Return the exact evidence of a sample of the rows."""
-        rows = drawn_rows(self.y, min(SAMPLE, self.n_rows))
+        rows = self.sample_rows
         likelihood = self.likelihood.part(rows)
         return EvidenceObjective(self.kernel, likelihood, self.inference, self.X.take(rows), self.y[rows], self.prior)
 
@@ -157,8 +169,7 @@ class LargeProblem(ModelParameters):
     @property
     def either(self) -> bool:
         """Whether it is inducing inputs or neighbours, but not both, and the evidence has to decide."""
-        method = isinstance(self.inference, Laplace | Exact)
-        return method and self.local and not self.likelihood.traits.quadratic
+        return self.in_weights and self.local and not self.likelihood.traits.quadratic
 
     def value_per_row(self, theta: Vector) -> float:
         """Return the evidence per row of the approximation that suits ``theta``, from a sample."""
@@ -178,9 +189,7 @@ class LargeProblem(ModelParameters):
         kernel, likelihood = self.model(np.asarray(theta, dtype=float))
         rows, left = self.greedy(kernel, likelihood)
         low_rank = self._low_rank(rows, most)
-        quadratic, method = likelihood.traits.quadratic, isinstance(self.inference, Laplace | Exact)
-        many = self.n_rows > (GAUSSIAN_ROWS if quadratic else OTHER_ROWS)
-        if method and (not self.local or left <= ENOUGH or many):
+        if self.in_weights and (not self.local or left <= ENOUGH):
             return low_rank
         blocks = self._blocks(kernel, None if most is None else -(-most // OWN))
         local = self._with_neighbours(theta, blocks, rows)
@@ -197,7 +206,7 @@ class LargeProblem(ModelParameters):
             part = np.random.default_rng(self.seed).choice(self.n_rows, min(most, FEATURE_ROWS), replace=False)
             part = np.union1d(part, rows)
             X, y, likelihood, rows = X.take(part), y[part], likelihood.part(part), np.searchsorted(part, rows)
-        return InducingObjective(self.kernel, likelihood, X, y, rows, self.prior)
+        return InducingObjective(self.kernel, likelihood, X, y, rows, self.prior, self.inference)
 
     def _blocks(self, kernel: Kernel, most: int | None = None) -> tuple[Neighbourhood, ...]:
         return neighbourhoods(kernel, self.X, np.random.default_rng(self.seed), most=most)

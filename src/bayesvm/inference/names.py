@@ -25,6 +25,9 @@ METHODS: Mapping[str, Callable[[Solver], Inference]] = {
 #: together move a mean by a twentieth of its standard deviation at most, are left out.
 PREDICTIVE_EP = EP(prune=0.05)
 
+#: The same with many rows, where sites are not left out.
+MANY_ROWS_EP = EP(tol=1e-4)
+
 
 def from_name(
     method: str | Inference, solver: str | Solver = "newton", likelihood: Likelihood | None = None
@@ -47,4 +50,4 @@ def from_name(
     return Exact() if likelihood is not None and likelihood.traits.quadratic else make(found)
 
 
-__all__ = ["METHODS", "PREDICTIVE_EP", "from_name"]
+__all__ = ["MANY_ROWS_EP", "METHODS", "PREDICTIVE_EP", "from_name"]
