@@ -1,9 +1,10 @@
 // Hostile inputs for the native entry points, for the sanitizers: sizes, numbers and row numbers come from bytes.
 //
-// With clang's -fsanitize=fuzzer the bytes are chosen by coverage. Without it, the program draws them itself:
-//   fuzz_native ENTRY SECONDS [SEED]    ENTRY: one of the entries named below, or all of them, one after the other
+// With clang's -fsanitize=fuzzer (and BAYESVM_LIBFUZZER defined) the bytes are chosen by coverage; the environment's
+// FUZZ_ENTRY is the name of the entry. Without it, the program draws them itself:
+//   fuzz_native ENTRY SECONDS [SEED]
 // SECONDS are seconds of the processor. It says how many inputs were tried; a finding ends it by the sanitizer's
-// report, or by an input that takes too long.
+// report, or by an input that takes too long. FUZZ_ENTRY=? and ENTRY ? print the names of the entries.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -287,37 +288,48 @@ const Entry entries[] = {{"gaussian_from_inner", gaussian_from_inner},
                          {"site_posterior", site_posterior},
                          {"triangular", triangular}};
 
+const Entry* named(const std::string& name) {
+  for (const Entry& entry : entries)
+    if (name == entry.name) return &entry;
+  for (const Entry& entry : entries)
+    std::printf("%s\n", entry.name);
+  std::exit(name == "?" ? 0 : 2);
+}
+
 } // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  Bytes bytes(data + 1, size - 1);
-  entries[data[0] % (sizeof entries / sizeof *entries)].run(bytes);
+#ifdef BAYESVM_LIBFUZZER
+namespace {
+const Entry* chosen = nullptr;
+}
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  const char* const name = std::getenv("FUZZ_ENTRY");
+  chosen = named(name ? name : "");
+  std::atexit([] { std::printf("processor seconds: %.0f\n", static_cast<double>(std::clock()) / CLOCKS_PER_SEC); });
   return 0;
 }
 
-#ifndef BAYESVM_LIBFUZZER
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Bytes bytes(data, size);
+  chosen->run(bytes);
+  return 0;
+}
+#else
 int main(int argc, char** argv) {
-  if (argc < 3) {
-    std::fprintf(stderr, "usage: fuzz_native ENTRY SECONDS [SEED]\n");
-    return 2;
+  const Entry* const entry = named(argc > 1 ? argv[1] : "");
+  const double seconds = argc > 2 ? std::atof(argv[2]) : 1.0;
+  std::mt19937_64 random(argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 0);
+  const std::clock_t begin = std::clock();
+  long count = 0;
+  for (; static_cast<double>(std::clock() - begin) < seconds * CLOCKS_PER_SEC; ++count) {
+    std::vector<std::uint8_t> data(random() % 4096);
+    for (std::uint8_t& byte : data)
+      byte = static_cast<std::uint8_t>(random());
+    Bytes bytes(data.data(), data.size());
+    entry->run(bytes);
   }
-  const unsigned seed = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 0;
-  for (const Entry& entry : entries) {
-    if (std::string(argv[1]) != "all" && std::string(argv[1]) != entry.name) continue;
-    std::mt19937_64 random(seed);
-    const std::clock_t begin = std::clock();
-    const double seconds = std::atof(argv[2]);
-    long count = 0;
-    for (; static_cast<double>(std::clock() - begin) < seconds * CLOCKS_PER_SEC; ++count) {
-      std::vector<std::uint8_t> data(random() % 4096);
-      for (std::uint8_t& byte : data)
-        byte = static_cast<std::uint8_t>(random());
-      Bytes bytes(data.data(), data.size());
-      entry.run(bytes);
-    }
-    std::printf("%s: %ld inputs, no finding\n", entry.name, count);
-  }
+  std::printf("%s: %ld inputs, no finding\n", entry->name, count);
   return 0;
 }
 #endif

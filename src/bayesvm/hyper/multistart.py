@@ -335,15 +335,20 @@ class Best:
 
 
 class Evaluator:
-    """Evaluates an objective for one start: counts, keeps the best point, tells the callback."""
+    """Evaluates an objective for one start: counts, keeps the best point, tells the callback.
+
+    ``last`` is the last evaluation with all it gave, None if the evidence could not be computed.
+    """
 
     def __init__(self, objective: Objective, state: StartState, options: Maximizer, best: Best) -> None:
         self._objective, self._index, self._callback, self._best = objective, state.index, options.callback, best
         self.spent = state.evaluations
+        self.last: Evaluated | None = None
 
     def __call__(self, theta: Vector, latent: Vector | None) -> Point:
         """Return the point at theta; where the evidence cannot be computed, its value is ``-inf``."""
         self.spent += 1
+        self.last = None
         try:
             result = self._objective.evaluate(theta, latent)
             if result.evidence.status is Status.MAX_ITER:  # some modes take longer: once more, from where it stopped
@@ -351,7 +356,7 @@ class Evaluator:
         except NotPositiveDefiniteError as error:
             point = _failed(theta, str(error))
         else:
-            point = _as_point(theta, result)
+            point, self.last = _as_point(theta, result), result
         top = self._best.offer(self._index, point, self.spent)
         if self._callback is not None:
             self._callback(SearchProgress(self._index, self.spent, theta, point.value, top))

@@ -26,6 +26,9 @@ METHODS: Mapping[str, Callable[[Solver], Inference]] = {
 #: ten-thousandth of it.
 PREDICTIVE_EP = EP(tol=1e-4, prune=0.05)
 
+#: The same with many rows, where sites are not left out.
+MANY_ROWS_EP = EP(tol=1e-4)
+
 
 def from_name(
     method: str | Inference, solver: str | Solver = "newton", likelihood: Likelihood | None = None
@@ -48,4 +51,4 @@ def from_name(
     return Exact() if likelihood is not None and likelihood.traits.quadratic else make(found)
 
 
-__all__ = ["METHODS", "PREDICTIVE_EP", "from_name"]
+__all__ = ["MANY_ROWS_EP", "METHODS", "PREDICTIVE_EP", "from_name"]
