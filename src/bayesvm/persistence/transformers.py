@@ -58,8 +58,8 @@ def transformer_parts(transformer: Any) -> Mapping[str, Any]:
 def _as_list(value: Any) -> Any:
     """Return a value with plain lists for those of classes of their own (columns that remain, in scikit-learn 1.6)."""
     if isinstance(value, UserList):
-        return list(value)
-    return tuple(map(_as_list, value)) if type(value) is tuple else value
+        return list(value.data)
+    return type(value)(map(_as_list, value)) if type(value) in (list, tuple) else value
 
 
 def transformer_builder(cls: type) -> Callable[[Mapping[str, Any]], Any]:
