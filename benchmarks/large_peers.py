@@ -141,7 +141,7 @@ def regressors(n: int, d: int) -> Iterator[tuple[str, Regressor, Any]]:
     """Yield name, function, and the model whose residuals are its error bars (None: it has its own, or none)."""
     for name, model in [*tree_regressors(), ("Nystroem, ridge", nystroem_ridge(d))]:
         yield name, pointwise(model), model if "Nystroem" not in name else None
-    if n < MOST_ROWS:
+    if n < MOST_ROWS and d < MOST_COORDINATES:
         yield "SVR, grid search", searched_svr, None
     if installed("gpboost") and d <= MOST_COORDINATES:
         yield "GPBoost, Vecchia, 20 neighbours", gpboost(gp_approx="vecchia", num_neighbors=20), None

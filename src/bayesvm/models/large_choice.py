@@ -10,8 +10,8 @@ of other rows by as much. The score per row,
 is what the evidence of all rows would be, whatever their number; the best candidate alone is fitted to them.
 
 1. *gaussian* and *matern32*, a smooth and a rough function, with one length scale per feature unless these are too
-   many: the whole search of :func:`~bayesvm.hyper.large.maximize_on_blocks`, each from starts of its own. All others
-   begin where the best so far has ended.
+   many: the whole search of :func:`~bayesvm.hyper.large.maximize_on_blocks`, each from its own starts. All others begin
+   where the best so far has ended.
 2. *matern52*, between the two, if the rough one is not far below the smooth one.
 3. *one length scale* for all features.
 4. *common scale*: inputs divided by one number instead of one each, if features differ in scale and one length scale is
