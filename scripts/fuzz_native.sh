@@ -12,6 +12,7 @@ out=${2:-$root/build/fuzz}
 entries=${3:-all}
 core=$root/src/bayesvm/_core/working_set
 sources="$core/../buffers.cpp $core/../exponentials.cpp $core/../triangular.cpp $core/../gram/loops.cpp
+         $core/../gram/covariance.cpp $core/../gram/rows.cpp $core/../mode/factor.cpp $core/../mode/laplace.cpp
          $core/../mode/losses.cpp $core/../mode/newton.cpp $core/../sites/posterior.cpp $core/cache.cpp
          $core/line_search.cpp $core/matrix.cpp $core/selection.cpp $core/shared_columns.cpp $core/solver.cpp
          $root/tests/native/fuzz_native.cpp"

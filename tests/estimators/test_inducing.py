@@ -5,6 +5,7 @@ The sizes at which approximations begin are made small, so that a few hundred ro
 
 import logging
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from bayesvm.estimators import _large
 from bayesvm.hyper import large as search
 from bayesvm.inference import EP
 from bayesvm.kernels import Constant, Gaussian, Matern32
+from bayesvm.likelihoods import Logistic, Trigonometric
 from bayesvm.models import large as models
 from bayesvm.models import large_choice
 from bayesvm.models.large import LocalModel
@@ -266,6 +268,16 @@ def test_memory_is_asked_for_before_the_fit(monkeypatch):
         GPRegressor(inducing=None).fit(X, y)
 
 
+def test_what_a_fit_of_many_rows_needs_is_stated_before_it_and_refused_if_it_is_too_much(monkeypatch, caplog):
+    X, _, y = waves(300)
+    with caplog.at_level(logging.INFO, logger="bayesvm"):
+        GPRegressor("rbf", inducing=20, optimizer=None).fit(X, y)
+    assert re.search(r"300 rows, 2 features: .* up to about \d+ MiB and \d+ s on one core", caplog.messages[0])
+    monkeypatch.setattr(_large, "physical_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"a fit of 300 rows with 2 features needs .* use fewer rows, or bay"):
+        GPRegressor("rbf", inducing=20).fit(X, y)
+
+
 def test_a_warning_where_inducing_inputs_are_too_few_and_rows_too_many_for_neighbours(monkeypatch, caplog):
     monkeypatch.setattr(search, "GAUSSIAN_ROWS", 300)
     monkeypatch.setattr(search, "MOST", 5)
@@ -346,6 +358,15 @@ def test_a_warm_start_keeps_the_kernel_that_was_chosen(caplog):
         assert machine.fit(X, y).theta_names_ == names
     assert "the search begins with the hyperparameters of the last fit" in caplog.text
     assert "log evidence per row" not in caplog.text  # no kernels were compared
+
+
+def test_a_warm_start_keeps_the_likelihood_that_was_chosen():
+    X, _, y = waves(rough=False)
+    t = np.where(y + 0.5 * np.random.default_rng(3).normal(size=y.size) > 0.0, 1, 0)
+    for choice in (Logistic(), Trigonometric()):
+        machine = BayesianSVC("rbf", inducing=25, warm_start=True, **QUICK).set_params(likelihood=choice)
+        machine.fit(X[:300], t[:300]).set_params(likelihood="auto").fit(X, t)
+        assert type(machine.likelihood_) is type(choice)
 
 
 def test_a_warm_start_on_the_same_rows_stays_where_it_is():

@@ -16,6 +16,7 @@
 
 #include "../buffers.hpp"
 #include "../gram/loops.hpp"
+#include "../mode/laplace.hpp"
 #include "../mode/newton.hpp"
 #include "../sites/posterior.hpp"
 #include "../triangular.hpp"
@@ -193,10 +194,44 @@ void newton(Bytes& bytes) {
       }
   }
   const double* w = weighted ? weights.data() : nullptr;
-  const mode::Problem problem{K.data(), y.data(), n, loss, w, w};
-  const mode::Result result = mode::newton(plain::lapack(), problem, warm ? start.data() : nullptr, 1e-9, 60);
+  bayesvm::gram::Rows rows(K.data(), n);
+  const mode::Problem problem{rows, y.data(), n, loss, w, w};
+  const mode::Result result = mode::newton(plain::lapack(), problem, warm ? start.data() : nullptr, {1e-9, 60});
   if (result.n_iter > 60) {
     std::fprintf(stderr, "FAILED: Newton's budget is not kept\n");
+    std::abort();
+  }
+}
+
+// The evidence for a sum of up to three terms, of distances or features of all sizes.
+void laplace(Bytes& bytes) {
+  using bayesvm::gram::TermKind;
+  const std::size_t n = 1 + bytes.size(16), d = 1 + bytes.size(3);
+  const bool weighted = bytes.byte() % 2 == 0, warm = bytes.byte() % 2 == 0;
+  const mode::Loss loss = drawn_loss(bytes);
+  const std::vector<double> y = bytes.numbers(n), weights = bytes.numbers(n), start = bytes.numbers(n);
+  const std::vector<double> D = bytes.numbers(n * n), X = bytes.numbers(n * d);
+  std::vector<bayesvm::gram::Term> terms;
+  for (std::size_t k = bytes.size(3); k-- > 0;) {
+    const auto kind = static_cast<TermKind>(bytes.byte() % 6);
+    const bool features = kind == TermKind::linear || bytes.byte() % 2 == 0;
+    terms.push_back({kind, bytes.number(), bytes.number(), nullptr, nullptr, 0});
+    if (kind == TermKind::constant) continue;
+    if (features)
+      terms.back().X = X.data(), terms.back().d = d;
+    else
+      terms.back().D = D.data();
+  }
+  const bayesvm::Lapack lapack = plain::lapack();
+  const bayesvm::gram::Covariance covariance(lapack, terms, n);
+  const double* w = weighted ? weights.data() : nullptr;
+  const mode::Evidence found =
+      mode::laplace(lapack, covariance, {y.data(), loss, w, w}, warm ? start.data() : nullptr, {1e-9, 60});
+  std::size_t count = 0;
+  for (const bayesvm::gram::Term& term : terms)
+    count += term.count();
+  if (found.mode.ending != mode::Ending::not_positive_definite && found.gradient.size() != count) {
+    std::fprintf(stderr, "FAILED: a derivative is missing\n");
     std::abort();
   }
 }
@@ -249,6 +284,7 @@ const Entry entries[] = {{"gaussian_from_inner", gaussian_from_inner},
                          {"solver", solver},
                          {"derivatives", derivatives},
                          {"newton", newton},
+                         {"laplace", laplace},
                          {"site_posterior", site_posterior},
                          {"triangular", triangular}};
 

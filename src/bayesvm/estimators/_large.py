@@ -15,6 +15,7 @@ from bayesvm.estimators._arguments import (
     kernel_candidates,
     search_options,
 )
+from bayesvm.hyper.fit_cost import expected_fit
 from bayesvm.inference import EP, Exact, Inference, Laplace
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Likelihood
@@ -70,14 +71,14 @@ def large_process(
         )
     form, learnt = Gaussian() + Constant(), estimator.optimizer is not None
     chosen, noise = not has_kernel(estimator) and learnt, others() if learnt else ()
+    own_kernel = None if chosen else given_kernel(estimator, form)
     if chosen or noise:
-        own = None if chosen else given_kernel(estimator, form)
-        kernels: Candidates = ChoiceOnSample(own, has_kernel(estimator), noise)
+        kernels: Candidates = ChoiceOnSample(own_kernel, has_kernel(estimator), noise)
     else:
         kernels = kernel_candidates(estimator, form)
-    logger.info("%d rows, %d features: inducing inputs and neighbours instead of exact inference", n, data.n_features)
+    known = known_models(estimator, data, own_kernel, inference if noise else None)
     return LargeProcess(
-        known_models(estimator, data, None if chosen else given_kernel(estimator, form)) or kernels,
+        known or kernels,
         likelihood,
         inference,
         posterior,
@@ -89,8 +90,30 @@ def large_process(
     )
 
 
+def _state_cost(data: TrainingData, spec: LargeProcess) -> None:
+    """Say what a fit of many rows is expected to need, and refuse one that cannot fit into memory."""
+    n, outputs = data.n_rows, data.n_outputs if spec.shared else 1
+    chosen = isinstance(spec.candidates, ChoiceOnSample) and spec.candidates.kernel is None
+    sizes: dict[str, Any] = {"quadratic": spec.likelihood.traits.quadratic, "size": spec.size, "chosen": chosen}
+    cost = expected_fit(n, data.n_features, outputs, **sizes)
+    message = "%d rows, %d features: inducing inputs and neighbours instead of exact inference, up to about %.0f MiB"
+    logger.info(f"{message} and %s on one core", n, data.n_features, cost.memory / 2**20, _duration(cost.seconds))
+    available = physical_memory()
+    if available is not None and cost.memory > available:
+        raise MemoryError(
+            f"a fit of {n} rows with {data.n_features} features needs about {cost.memory / 2**30:.0f} GiB, and this "
+            f"computer has {available / 2**30:.0f} GiB; use fewer rows, or bayesvm.distributed with rows in files"
+        )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"
+
+
 def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> TrainingData:
     """Return the data in the units that suit them, where there are many rows and the kernel is chosen.
+
+    What a fit of many rows is expected to need is said before, and one that cannot fit into memory is refused.
 
     Parameters
     ----------
@@ -101,17 +124,21 @@ def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> TrainingData:
     X : array or sparse matrix
         The rows in the user's units.
     """
-    if data.X.is_sparse or not chooses_units(estimator, data.n_rows):
+    if data.n_rows <= EXACT_ROWS or getattr(estimator, "inducing", None) is None:
         return data
     spec = estimator._spec(data)
-    other = in_logarithms(data, X) if isinstance(spec, LargeProcess) else None
+    if not isinstance(spec, LargeProcess):
+        return data
+    _state_cost(data, spec)
+    if data.X.is_sparse or not chooses_units(estimator, data.n_rows):
+        return data
+    other = in_logarithms(data, X)
     return data if other is None else suited_units(spec, data, other, known_units(estimator, data))
 
 
 def chooses_units(estimator: Any, n: int) -> bool:
     """Whether an estimator chooses the units of the features of n rows: they are many, and the kernel is chosen."""
-    many = n > EXACT_ROWS and getattr(estimator, "inducing", None) is not None
-    return bool(many and estimator.standardize and chooses(estimator))
+    return bool(n > EXACT_ROWS and estimator.standardize and chooses(estimator))
 
 
 def known_units(estimator: Any, data: TrainingData) -> Standardizer | None:
@@ -146,7 +173,9 @@ def softmax_process(estimator: Any, data: TrainingData) -> SoftmaxProcess:
     )
 
 
-def known_models(estimator: Any, data: TrainingData, kernel: Kernel | None) -> KnownModels | None:
+def known_models(
+    estimator: Any, data: TrainingData, kernel: Kernel | None, inference: Inference | None = None
+) -> KnownModels | None:
     """Return the models of the last fit as what the next begins with, None without ``warm_start`` or without a fit.
 
     Parameters
@@ -157,6 +186,8 @@ def known_models(estimator: Any, data: TrainingData, kernel: Kernel | None) -> K
         Of the new fit, which must have as many features as those of the last one.
     kernel : Kernel or None
         The kernel that was given: models with another are not used; None: any will do.
+    inference : Inference, optional
+        The method, where the likelihood was chosen and is kept, too.
     """
     models = vars(estimator).get("models_") if estimator.warm_start and estimator.optimizer is not None else None
     if models is None or estimator.n_features_in_ != data.n_features:
@@ -165,7 +196,11 @@ def known_models(estimator: Any, data: TrainingData, kernel: Kernel | None) -> K
     if names is not None and any(model.kernel.names != names for model in models):
         return None
     logger.info("the search begins with the hyperparameters of the last fit")
-    return KnownModels(tuple(m.kernel for m in models), tuple(m.maximum.theta for m in models))
+    changes: list[dict[str, Any]] = [{} for _ in models]
+    if inference is not None:
+        plain = [model.likelihood.plain for model in models]
+        changes = [{"likelihood": own, "inference": inference.suited(own)} for own in plain]
+    return KnownModels(tuple(m.kernel for m in models), tuple(m.maximum.theta for m in models), tuple(changes))
 
 
 def check_memory(n: int, needed: int) -> None:

@@ -138,10 +138,13 @@ def begin(
     return Ascent(point, np.eye(theta.size) if H is None else H, H is None, 1, status)
 
 
-def advance(evaluate: Evaluate, ascent: Ascent, bounds: Matrix, tol: float) -> Ascent:
-    """Take one step (one or more evaluations) and return the new state."""
+def advance(evaluate: Evaluate, ascent: Ascent, bounds: Matrix, tol: float, *, near: bool = False) -> Ascent:
+    """Take one step (one or more evaluations) and return the new state.
+
+    ``near`` says that the search began near its goal: after a reset of H steps are no longer than before it.
+    """
     point, g = ascent.point, ascent.point.gradient
-    promised = 0.5 * float(g @ _direction(ascent, _unblocked(point, bounds)))
+    promised = 0.5 * float(g @ _direction(ascent, unblocked(point.theta, g, bounds)))
     if promised < tol:
         return dataclasses.replace(ascent, status=SearchStatus.CONVERGED)
     state, least = ascent, max(tol, LEAST_GAIN * promised)
@@ -149,7 +152,7 @@ def advance(evaluate: Evaluate, ascent: Ascent, bounds: Matrix, tol: float) -> A
         theta = _trial_point(state, bounds)
         expected = float(g @ (theta - point.theta))
         if expected < 0.1 * tol or state.evaluations >= ascent.evaluations + TRIALS:
-            return _without_progress(ascent, point, state.evaluations, least)
+            return _without_progress(ascent, point, state.evaluations, least, near=near)
         trial = evaluate(theta, point.latent)
         state = dataclasses.replace(state, evaluations=state.evaluations + 1)
         if trial.value >= point.value + SUFFICIENT * expected:
@@ -160,17 +163,17 @@ def advance(evaluate: Evaluate, ascent: Ascent, bounds: Matrix, tol: float) -> A
         trial, extra = _extended_step(evaluate, point, trial, bounds)
         state = dataclasses.replace(state, evaluations=state.evaluations + extra)
     if not first and trial.value < point.value + 0.1 * tol:  # small steps along a jump
-        return _without_progress(ascent, trial, state.evaluations, least)
+        return _without_progress(ascent, trial, state.evaluations, least, near=near)
     state = _updated(state, trial)
     longest = GROWTH * float(np.max(np.abs(trial.theta - point.theta)))
     longest = min(LARGEST_STEP, max(longest, ascent.longest) if first else longest)
     return dataclasses.replace(state, point=trial, longest=longest)
 
 
-def _unblocked(point: Point, bounds: Matrix) -> NDArray[np.bool_]:
+def unblocked(theta: Vector, gradient: Vector, bounds: Matrix) -> NDArray[np.bool_]:
     """Return which coordinates are not held by a bound that the gradient points beyond."""
-    low = (point.theta <= bounds[:, 0]) & (point.gradient < 0.0)
-    high = (point.theta >= bounds[:, 1]) & (point.gradient > 0.0)
+    low = (theta <= bounds[:, 0]) & (gradient < 0.0)
+    high = (theta >= bounds[:, 1]) & (gradient > 0.0)
     return np.asarray(~(low | high))
 
 
@@ -181,7 +184,7 @@ def _trial_point(ascent: Ascent, bounds: Matrix) -> Vector:
     so that every part of the step is uphill.
     """
     theta, g = ascent.point.theta, ascent.point.gradient
-    free, held = _unblocked(ascent.point, bounds), theta
+    free, held = unblocked(theta, g, bounds), theta
     while True:
         step = _direction(ascent, free)
         step *= min(1.0, ascent.longest / max(float(np.max(np.abs(step))), np.finfo(float).tiny))
@@ -189,24 +192,25 @@ def _trial_point(ascent: Ascent, bounds: Matrix) -> Vector:
         inside = np.clip(aim, bounds[:, 0], bounds[:, 1])
         crossing = free & (aim != inside)
         if not crossing.any():
-            return _on_grid(aim, bounds)
+            return on_grid(aim, bounds)
         held = np.where(crossing, np.where(step * g > 0.0, inside, theta), held)
         free = free & ~crossing
 
 
-def _on_grid(theta: Vector, bounds: Matrix) -> Vector:
+def on_grid(theta: Vector, bounds: Matrix) -> Vector:
     """Return the nearest point of the grid, within the bounds."""
     return np.clip(np.round(theta / GRID) * GRID, bounds[:, 0], bounds[:, 1])
 
 
-def _without_progress(ascent: Ascent, point: Point, evaluations: int, least: float) -> Ascent:
+def _without_progress(ascent: Ascent, point: Point, evaluations: int, least: float, *, near: bool) -> Ascent:
     """Return the state at a point where steps along H gain nothing.
 
     Steepest ascent is tried next, unless it was tried last, or the gain since the last reset of H is below ``least``.
     """
     in_vain = ascent.fresh or point.value - ascent.reset_value < least
     status = SearchStatus.STALLED if in_vain else SearchStatus.RUNNING
-    return Ascent(point, ascent.H, True, evaluations, status, reset_value=point.value)
+    longest = ascent.longest if near else LARGEST_STEP
+    return Ascent(point, ascent.H, True, evaluations, status, longest, reset_value=point.value)
 
 
 def _direction(ascent: Ascent, free: NDArray[np.bool_]) -> Vector:
@@ -232,7 +236,7 @@ def _extended_step(evaluate: Evaluate, point: Point, trial: Point, bounds: Matri
     direction, t, spent = trial.theta - point.theta, 1.0, 0
     while t < 8.0 and trial.gradient @ direction > 0.5 * (point.gradient @ direction):
         t *= 2.5
-        farther = evaluate(_on_grid(point.theta + t * direction, bounds), trial.latent)
+        farther = evaluate(on_grid(point.theta + t * direction, bounds), trial.latent)
         spent += 1
         if not farther.value > trial.value:
             break
@@ -256,4 +260,4 @@ def _updated(ascent: Ascent, trial: Point) -> Ascent:
     return dataclasses.replace(ascent, H=H, fresh=False)
 
 
-__all__ = ["Ascent", "Evaluate", "Point", "SearchStatus", "advance", "begin"]
+__all__ = ["Ascent", "Evaluate", "Point", "SearchStatus", "advance", "begin", "on_grid", "unblocked"]

@@ -4,8 +4,9 @@ The evidence of Gaussian noise is exact and smooth, an evaluation is one factori
 and of the size of the noise is nearly what a robust noise model says. So with few hyperparameters the starts search on
 it. They are screened: after every few evaluations the lower half is abandoned, since the surface has as a rule one
 optimum. From the best end the search goes on with the noise model itself, from a few shapes of its density with the
-same variance (:meth:`~bayesvm.likelihoods.base.Likelihood.matching`), on its smooth surrogate first if its evidence
-jumps (:mod:`bayesvm.hyper.surrogate`). The ends of abandoned starts are evaluated once, so that the history holds
+same variance (:meth:`~bayesvm.likelihoods.base.Likelihood.matching`). If its evidence jumps, it begins with a few steps
+on the smooth surrogate (:mod:`bayesvm.hyper.surrogate`), and then predicts the jumps (:mod:`bayesvm.hyper.jumps`). The
+ends of abandoned starts are evaluated once, so that the history holds
 evidences of the model; should one of them be higher, the search goes on from there, too.
 """
 
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayesvm.hyper.bfgs import SearchStatus
+from bayesvm.hyper.jumps import climb
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord, evaluate_point
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.priors import Flat
@@ -25,10 +27,11 @@ from bayesvm.inference import Exact
 from bayesvm.typing import Vector
 
 #: Evaluations of the best start on the companion: its end is where another search begins.
-SCREENED = 10
-#: Evaluations from each shape, on a smooth surrogate, where the better one goes on until it has converged, and on an
-#: evidence that jumps.
-BUDGET = 12
+SCREENED = 20
+#: Evaluations from each shape on a smooth surrogate of an evidence that jumps.
+SMOOTH = 6
+#: Evaluations in all of a search on an evidence that jumps.
+BUDGET = 80
 
 
 def companion_of(objective: EvidenceObjective) -> EvidenceObjective | None:
@@ -57,18 +60,20 @@ def maximize_from_companion(
     leader = first.history[best]
     if first.interrupted:
         maximizer = dataclasses.replace(maximizer, max_evaluations=1)
-    maximum = _from_shapes(maximizer, objective, _matching(objective, companion, leader.end), first.latent)
+    near = [bool(np.max(np.abs(record.end - leader.end)) <= SAME) for record in first.history]
+    budget = BUDGET - sum(record.evaluations for record in first.history) - near.count(False)
+    shapes = _matching(objective, companion, leader.end)
+    maximum = _from_shapes(maximizer, objective, shapes, first.latent, budget)
     history: list[StartRecord] = []
     for i, record in enumerate(first.history):
-        near = np.max(np.abs(record.end - leader.end)) <= SAME
-        if i == best or near:
+        if i == best or near[i]:
             history.append(_joined(starts[i], record, maximum.history[0], own=i == best))
             continue
         end = _matching(objective, companion, record.end)[0]
         value = evaluate_point(objective, end, maximum.latent).value
         ended = StartRecord(starts[i], end, value, record.evaluations + 1, record.status, record.seconds)
         if value > maximum.value and not first.interrupted:
-            maximum = _from_shapes(maximizer, objective, [end], None)
+            maximum = _from_shapes(maximizer, objective, [end], None, budget)
             ended = _joined(starts[i], ended, maximum.history[0], own=True)
         history.append(ended)
     maximum = dataclasses.replace(maximum, history=tuple(history))
@@ -88,39 +93,20 @@ def _matching(objective: EvidenceObjective, companion: EvidenceObjective, theta:
 
 
 def _from_shapes(
-    maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector], latent: Vector | None
+    maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector], latent: Vector | None, budget: int
 ) -> Maximum:
     """Maximise the objective from the given points, which are one start, and return its record alone."""
     smoothed = objective.likelihood.smoothed
     if smoothed is objective.likelihood:
         found = maximizer.maximize(objective, starts, latent=latent)
         return _as_one([found], found.status)
-    short = dataclasses.replace(maximizer, max_evaluations=min(BUDGET, maximizer.max_evaluations))
-    surrogate = with_likelihood(objective, smoothed)
-    stages = [short.maximize(surrogate, starts, latent=latent)]
-    ends = sorted(stages[0].history, key=lambda record: -record.value)
-    if stages[0].status is SearchStatus.LIMIT and short.max_evaluations < maximizer.max_evaluations:
-        stages.append(_further(maximizer, surrogate, ends[:1], stages[0].latent))
-        ends[0] = stages[1].history[0]
-    smooth = stages[-1].status
-    refining = dataclasses.replace(short, tol=max(JUMP, maximizer.tol))
-    distinct = [ends[i] for i in sorted(set(same_ends(ends)))]
-    stages.append(_further(refining, objective, distinct, stages[-1].latent))
-    status = stages[-1].status
-    if any(stage.interrupted for stage in stages):
-        status = SearchStatus.INTERRUPTED
-    elif smooth is SearchStatus.CONVERGED:
-        status = smooth
-    elif smooth.ok:
-        status = SearchStatus.REFINED
-    return _as_one(stages, status)
-
-
-def _further(
-    maximizer: Maximizer, objective: EvidenceObjective, ends: Sequence[StartRecord], latent: Vector | None
-) -> Maximum:
-    """Go on from ends of another stage, with their curvature."""
-    return maximizer.maximize(objective, [e.end for e in ends], metrics=[e.H for e in ends], latent=latent)
+    short = dataclasses.replace(maximizer, max_evaluations=min(SMOOTH, maximizer.max_evaluations))
+    first = short.maximize(with_likelihood(objective, smoothed), starts, latent=latent)
+    ends = sorted(first.history, key=lambda record: -record.value)
+    distinct = [ends[i].end for i in sorted(set(same_ends(ends)))]
+    spent = sum(record.evaluations for record in first.history)
+    found = climb(maximizer, objective, distinct, first.latent, budget - spent)
+    return _as_one([first, found], SearchStatus.INTERRUPTED if first.interrupted else found.status)
 
 
 def _as_one(stages: Sequence[Maximum], status: SearchStatus) -> Maximum:

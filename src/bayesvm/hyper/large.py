@@ -5,8 +5,10 @@ r"""The search for the hyperparameters of many rows.
    to show structure on a small scale, so it says little about how smooth the function is.
 2. *Some blocks.* A sample of blocks, each given its neighbours among all rows, sees the data as dense as they are
    (:meth:`LargeProblem.some_blocks`). Its evidence is maximised next, from the end of step 1 and from the same with
-   shorter length scales, and again with blocks chosen anew. Where it can only be neighbours or inducing inputs (other
-   noise than Gaussian, labels) the same is done with inducing inputs and a sample of rows, and the better end counts.
+   shorter length scales, and again with blocks chosen anew. The same is done from a short length scale for all
+   features, for a thin sample switches off those that matter on a small scale alone, and neighbours are then chosen
+   without them. Where it can only be neighbours or inducing inputs (other noise than Gaussian, labels) it is also done
+   with inducing inputs and a sample of rows. The best end counts.
 3. *All rows*, or :data:`ROWS` of them. The approximation is chosen at that point (:meth:`LargeProblem.at`). Inducing
    inputs are taken by greedy conditional variance until what they leave over, :math:`\tfrac12 W r` per row, is below
    :data:`ENOUGH` nats. Where this is never reached, rows are conditioned on their neighbours: for Gaussian noise on top
@@ -28,6 +30,7 @@ from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesvm.hyper.cost import expected_cost
 from bayesvm.hyper.inducing import InducingEvidence, InducingObjective, greedy_rows
@@ -70,8 +73,11 @@ FEATURE_ROWS = 10_000
 #: Evaluations of each round with some blocks, and with as many rows.
 FIRST = (20, 20)
 THEN = (20, 60)
-#: By how much the logarithms of the length scales are smaller in the second start with some blocks.
+#: By how much the logarithms of the length scales are smaller in the second start with some blocks, and what all length
+#: scales are in the third, in units of the distance of two rows, of which as many are looked at.
 SHORTER = 1.0
+CLOSE = 0.15
+PAIRS = 200
 #: Change of an entry of theta below which inducing inputs and neighbours need not be chosen anew.
 STAYS = 0.05
 #: Predicted gain per hyperparameter and row, in nats, at which a round has converged.
@@ -161,6 +167,25 @@ class LargeProblem(ModelParameters):
         kernel, likelihood = self.model(np.asarray(theta, dtype=float))
         blocks = self._blocks(kernel, BLOCKS)
         return self._with_neighbours(theta, blocks, self.greedy(kernel, likelihood)[0])
+
+    def shorter(self, theta: Vector) -> Vector:
+        """Return theta with shorter length scales."""
+        return np.clip(theta - SHORTER * self._scales, *self.bounds.T)
+
+    def close(self, theta: Vector) -> Vector:
+        """Return theta with the same short length scale for all features.
+
+        A sample of rows switches off features that matter on a small scale alone: here they are all on.
+        """
+        square = float(np.mean(self.X.take(self.sample_rows[:PAIRS]).squared_distances()))
+        if square == 0.0:
+            return theta
+        return np.clip(np.where(self._scales, np.log(CLOSE * np.sqrt(square)), theta), *self.bounds.T)
+
+    @property
+    def _scales(self) -> NDArray[np.bool_]:
+        """Which entries of theta are logarithms of length scales."""
+        return np.array(["lengthscale" in name for name in self.names])
 
     def some_rows(self, theta: Vector) -> InducingObjective:
         """Return the evidence of a sample of the rows with fewer inducing inputs."""
@@ -273,16 +298,21 @@ def maximize_on_blocks(maximizer: Maximizer, problem: LargeProblem, starts: Sequ
     first = maximize_evidence(maximizer, problem.sample(), starts)
     if first.interrupted:
         return first
-    smooth = problem.smoothed()
-    shorter = first.theta - SHORTER * np.array(["lengthscale" in name for name in problem.names])
-    inside = np.clip(shorter, problem.bounds[:, 0], problem.bounds[:, 1])
-    maximum = search_rounds(maximizer, [first.theta, inside], FIRST, smooth.some_blocks)
-    history = first.history + maximum.history
-    if smooth.either and not maximum.interrupted:
-        other = search_rounds(maximizer, [first.theta], FIRST[:1], smooth.some_rows)
-        history += other.history
-        maximum = max(maximum, other, key=lambda found: smooth.value_per_row(found.theta))
-    return dataclasses.replace(maximum, history=history)
+    smooth, ends = problem.smoothed(), []
+    searches: list[tuple[list[Vector], Sequence[int], Callable[[Vector], LargeObjective]]]
+    searches = [([first.theta, problem.shorter(first.theta)], FIRST, smooth.some_blocks)]
+    if smooth.local:
+        searches.append(([problem.close(first.theta)], FIRST, smooth.some_blocks))
+    if smooth.either:
+        searches.append(([first.theta], FIRST[:1], smooth.some_rows))
+    history = first.history
+    for own, budgets, choose in searches:
+        ends.append(search_rounds(maximizer, own, budgets, choose))
+        history += ends[-1].history
+        if ends[-1].interrupted:
+            return dataclasses.replace(ends[-1], history=history)
+    best = ends[0] if len(ends) == 1 else max(ends, key=lambda found: smooth.value_per_row(found.theta))
+    return dataclasses.replace(best, history=history)
 
 
 def search_rounds(

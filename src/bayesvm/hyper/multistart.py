@@ -159,6 +159,8 @@ class Maximizer:
     screening : bool
         Whether rounds are short and the lower half of the starts is abandoned after each: for a function that has as a
         rule one optimum.
+    near : bool
+        Whether the starts are near their goals, so that no long step is tried where the evidence jumps.
     """
 
     tol: float = 3e-3
@@ -166,6 +168,7 @@ class Maximizer:
     n_jobs: int | None = None
     callback: Callable[[SearchProgress], None] | None = None
     screening: bool = False
+    near: bool = False
 
     def maximize(
         self,
@@ -332,15 +335,20 @@ class Best:
 
 
 class Evaluator:
-    """Evaluates an objective for one start: counts, keeps the best point, tells the callback."""
+    """Evaluates an objective for one start: counts, keeps the best point, tells the callback.
+
+    ``last`` is the last evaluation with all it gave, None if the evidence could not be computed.
+    """
 
     def __init__(self, objective: Objective, state: StartState, options: Maximizer, best: Best) -> None:
         self._objective, self._index, self._callback, self._best = objective, state.index, options.callback, best
         self.spent = state.evaluations
+        self.last: Evaluated | None = None
 
     def __call__(self, theta: Vector, latent: Vector | None) -> Point:
         """Return the point at theta; where the evidence cannot be computed, its value is ``-inf``."""
         self.spent += 1
+        self.last = None
         try:
             result = self._objective.evaluate(theta, latent)
             if result.evidence.status is Status.MAX_ITER:  # some modes take longer: once more, from where it stopped
@@ -348,7 +356,7 @@ class Evaluator:
         except NotPositiveDefiniteError as error:
             point = _failed(theta, str(error))
         else:
-            point = _as_point(theta, result)
+            point, self.last = _as_point(theta, result), result
         top = self._best.offer(self._index, point, self.spent)
         if self._callback is not None:
             self._callback(SearchProgress(self._index, self.spent, theta, point.value, top))
@@ -380,7 +388,7 @@ def run_round(objective: Objective, state: StartState, options: Maximizer, best:
     ascent = state.ascent or begin(evaluate, state.start, bounds, H=state.H, latent=state.latent)
     end = min(state.evaluations + (SCREENING if options.screening else ROUND), options.max_evaluations)
     while ascent.status is SearchStatus.RUNNING and evaluate.spent < end:
-        ascent = advance(evaluate, ascent, bounds, tol)
+        ascent = advance(evaluate, ascent, bounds, tol, near=options.near)
     if ascent.status is SearchStatus.RUNNING and evaluate.spent >= options.max_evaluations:
         ascent = dataclasses.replace(ascent, status=SearchStatus.LIMIT)
     seconds = state.seconds + time.perf_counter() - began

@@ -53,7 +53,7 @@ def native_laplace(
     arguments = inference.solver.native_arguments(y, likelihood, loss, warm_start)
     found, *rest = native.laplace([term.given for term in terms], y, *arguments)
     mode = native_mode(found, lambda: kernel.gram(X))
-    support, root, L, _, var, rows, dK, K_moved, gradients = rest
+    support, root, L, var, rows, dK, K_moved, gradients = rest
     factor = SupportFactor(support, root, Cholesky(L.reshape(support.size, support.size, order="F")))
     slopes = Slopes(rows, dK.reshape(rows.size, rows.size), var, K_moved)
     evidence = evidence_at_mode(y, likelihood, mode, factor, slopes)

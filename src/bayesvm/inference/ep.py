@@ -66,7 +66,7 @@ REENTRY = 4.0
 SMALLEST_STEP = 0.1
 #: Sweeps without a new smallest residual after which the iteration has stalled or oscillates.
 PATIENCE = 40
-#: Residual at which the weakest sites can be named.
+#: Residual at which the weakest sites can be named, where the fixed point cannot be predicted from a larger one.
 ROUGH = 1e-2
 #: The same where the residual is what rounding leaves: there is nothing more to match.
 SETTLED = 5
@@ -186,17 +186,31 @@ class EP(Inference):
 
     def posterior(
         self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, float, Status]:
-        """Return posterior, log evidence and status without the derivatives of the evidence, at a lower cost."""
-        rough = self
-        if self.prune:  # which sites are the weakest shows early, and no site below the average of the budget matters
-            rough = EP(max(ROUGH, self.tol), self.max_iter, max(self.drop, self.prune / y.size))
-        prior = GramPrior(K)
-        sweep, status, _ = rough.iterate(prior, y, likelihood, _start(K, y, likelihood, warm_start))
+    ) -> tuple[Posterior, float, Status, Marginals]:
+        """Return posterior, log evidence, status and marginals, at a lower cost than with derivatives."""
+        prior, sites, frozen = GramPrior(K), _start(K, y, likelihood, warm_start), np.zeros(y.size, dtype=bool)
         if self.prune:
-            frozen = _weakest(sweep, self.prune)
-            sweep, status, _ = self.iterate(prior, y, likelihood, np.where(frozen, 0.0, sweep.sites), frozen)
-        return Posterior.of(sweep.posterior.alpha.copy(), sweep.factor), sum(evidence_terms(sweep).values()), status
+            sites, frozen = self._without_weakest(prior, y, likelihood, sites)
+        sweep, status, _ = self.iterate(prior, y, likelihood, sites, frozen)
+        posterior = Posterior.of(sweep.posterior.alpha.copy(), sweep.factor)
+        return posterior, sum(evidence_terms(sweep).values()), status, sweep.matched.marginals
+
+    def _without_weakest(
+        self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix
+    ) -> tuple[Matrix, Mask]:
+        """Return rough sites without the weakest ones, and which these are.
+
+        They show early: as soon as the fixed point can be predicted. No site below the average of the budget matters.
+        """
+        known = PREDICTED if likelihood.traits.convex else ROUGH
+        rough = EP(max(known, self.tol), self.max_iter, max(self.drop, self.prune / y.size))
+        sweep, _, _ = rough.iterate(prior, y, likelihood, sites)
+        matched = sweep.matched
+        if ROUGH < sweep.residual < known and isinstance(sweep.posterior, PlainSitePosterior):
+            steps = _Steps(dataclasses.replace(rough, tol=self.tol), y, likelihood, False, sweep)
+            matched = steps.settled(sweep, sweep.posterior) or matched
+        frozen = _weakest(matched, self.prune)
+        return np.where(frozen, 0.0, matched.image), frozen
 
     def iterate(
         self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix, frozen: Mask | bool = False
@@ -277,7 +291,8 @@ class _Steps:
     def target(self, sweep: Sweep) -> Matrix:
         """Return the sites of the next sweep."""
         if self._predicts(sweep) and isinstance(sweep.posterior, PlainSitePosterior):
-            return self._settled(sweep, sweep.posterior)
+            settled = self.settled(sweep, sweep.posterior)
+            return self._damped(sweep) if settled is None else settled.image
         if self._mixes(sweep):
             return self._mixed(self._mixer, sweep.sites, sweep.image, self._step)
         return self._damped(sweep)
@@ -327,17 +342,17 @@ class _Steps:
         bad = (target[0] < 0.0) & (self._convex | (image[0] >= 0.0)) | (image[0] == 0.0)
         return np.where(bad, image, target)
 
-    def _settled(self, sweep: Sweep, posterior: PlainSitePosterior) -> Matrix:
-        """Return the sites that match the moments of marginals that respond to them as predicted from the sweep.
+    def settled(self, sweep: Sweep, posterior: PlainSitePosterior) -> Matched | None:
+        """Return what matches the moments of marginals that respond to the sites as predicted from the sweep.
 
-        Rows off the support keep their marginals. Where that promises little, sweeps go on with damping.
+        Rows off the support keep their marginals. None where that promises little: sweeps go on with damping.
         """
         response, support, mixer = posterior.response(), posterior.factor.support, AndersonMixer(DEPTH)
         goal = max(0.1 * self._method.tol, 0.1 * sweep.residual**2)  # the error of the prediction is of second order
-        sites, image, moved = sweep.sites, sweep.image, np.zeros(support.size)
-        least, best = USEFUL * sweep.residual, self._damped(sweep)
+        sites, matched, moved = sweep.sites, sweep.matched, np.zeros(support.size)
+        least, best = USEFUL * sweep.residual, None
         for _ in range(PREDICTIONS):
-            trial = self._mixed(mixer, sites, image, 1.0)
+            trial = self._mixed(mixer, sites, matched.image, 1.0)
             dtau, dnu = (trial - sweep.sites)[:, support]
             moved, wider = response.moved(dtau, dnu, moved)
             mean, var = posterior.mean.copy(), posterior.var.copy()
@@ -348,9 +363,8 @@ class _Steps:
                 break
             sites = trial
             matched = self._method._match(self._y, self._likelihood, sites, q, self._frozen)
-            image = matched.image
             if matched.residual < least:
-                least, best = matched.residual, image
+                least, best = matched.residual, matched
             if matched.residual <= goal:
                 break
         return best
@@ -397,13 +411,13 @@ def _rounding(prior: SitePrior, sweep: Sweep) -> float:
     return float(np.finfo(float).eps * (sweep.sites.shape[1] + np.abs(sweep.sites[0]) @ prior.diagonal()))
 
 
-def _weakest(sweep: Sweep, budget: float) -> Mask:
+def _weakest(matched: Matched, budget: float) -> Mask:
     """Return which sites may go: the weakest ones, whose effects on their own means add up to the budget at most.
 
     Effects are per copy and rounded before they are ranked, so that repeated and weighted rows are treated alike.
     """
-    q = sweep.matched.marginals
-    effect = np.abs(sweep.matched.tilted.slope) * np.sqrt(q.cavity_var)
+    q = matched.marginals
+    effect = np.abs(matched.tilted.slope) * np.sqrt(q.cavity_var)
     level = np.floor(64.0 * np.log2(np.maximum(effect, 1e-300)))
     order = np.argsort(level, kind="stable")
     total = np.cumsum((q.copies * effect)[order])

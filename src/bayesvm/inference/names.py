@@ -22,8 +22,9 @@ METHODS: Mapping[str, Callable[[Solver], Inference]] = {
 }
 
 #: Expectation propagation for predictions, run once after a search with another method. The weakest sites, which
-#: together move a mean by a twentieth of its standard deviation at most, are left out.
-PREDICTIVE_EP = EP(prune=0.05)
+#: together move a mean by a twentieth of its standard deviation at most, are left out, and moments match to a
+#: ten-thousandth of it.
+PREDICTIVE_EP = EP(tol=1e-4, prune=0.05)
 
 #: The same with many rows, where sites are not left out.
 MANY_ROWS_EP = EP(tol=1e-4)

@@ -50,7 +50,7 @@ LEAST_REST = 1e-6
 class InducingModel(GaussianProcessModel):
     """A model whose support are its inducing inputs."""
 
-    def refined(self, method: EP | None) -> InducingModel:
+    def refined(self, method: EP | None, X: Inputs | None = None) -> InducingModel:
         """Return the model with marginals at its training rows, and with the posteriors of another method if given."""
         objective: Any = self.objective
         if method is not None:

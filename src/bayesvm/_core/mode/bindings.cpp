@@ -82,8 +82,8 @@ nb::tuple newton(ConstMatrix K, ConstVector y, mode::LossKind kind, std::vector<
 
 // A term as Python names it: kind, variance, scale, matrix, and whether that holds features, not squared distances.
 gram::Term checked_term(const nb::tuple& given, std::size_t n, std::vector<ConstMatrix>& kept) {
-  gram::Term term{nb::cast<gram::TermKind>(given[0]), nb::cast<double>(given[1]), nb::cast<double>(given[2]), nullptr,
-                  nullptr, 0};
+  gram::Term term{
+      nb::cast<gram::TermKind>(given[0]), nb::cast<double>(given[1]), nb::cast<double>(given[2]), nullptr, nullptr, 0};
   if (term.kind == gram::TermKind::constant) return term;
   const ConstMatrix matrix = nb::cast<ConstMatrix>(given[3]);
   const bool features = nb::cast<bool>(given[4]);
@@ -122,8 +122,8 @@ nb::tuple laplace(nb::list given, ConstVector y, mode::LossKind kind, std::vecto
     const gram::Covariance covariance(lapack, std::move(terms), n);
     const mode::Targets targets{y.data(), loss, weighted ? weights.data() : nullptr,
                                 weighted ? copies.data() : nullptr};
-    found = mode::laplace(lapack, covariance, targets, warm ? start.data() : nullptr,
-                          {tol, max_iter, let_interrupts_in});
+    found =
+        mode::laplace(lapack, covariance, targets, warm ? start.data() : nullptr, {tol, max_iter, let_interrupts_in});
   }
   const mode::Result& result = found.mode;
   const mode::Point& p = result.point;
@@ -133,8 +133,8 @@ nb::tuple laplace(nb::list given, ConstVector y, mode::LossKind kind, std::vecto
   if (result.ending == mode::Ending::not_positive_definite) return nb::make_tuple(mode);
   mode::Factor& factor = found.mode.factor;
   Block L = factor.taken_L();
-  return nb::make_tuple(mode, copied(factor.support()), copied(factor.root()), handed(L, m * m), found.log_det,
-                        copied(found.var), copied(found.rows), handed(found.dK, found.rows.size() * found.rows.size()),
+  return nb::make_tuple(mode, copied(factor.support()), copied(factor.root()), handed(L, m * m), copied(found.var),
+                        copied(found.rows), handed(found.dK, found.rows.size() * found.rows.size()),
                         copied(found.K_moved), copied(found.gradient));
 }
 
@@ -165,7 +165,7 @@ NB_MODULE(_mode, m) {
       .value("MATERN52", gram::TermKind::matern52);
   m.def("laplace", &laplace, "terms"_a, "y"_a, "kind"_a, "parameters"_a, "weights"_a, "copies"_a, "start"_a, "tol"_a,
         "max_iter"_a,
-        "Return (mode, support, root, L, log_det, var, rows, dK, K_moved, gradient) of Laplace's evidence, or (mode,) "
+        "Return (mode, support, root, L, var, rows, dK, K_moved, gradient) of Laplace's evidence, or (mode,) "
         "if a matrix could not be factored; mode is what newton returns.");
   m.def("newton", &newton, "K"_a, "y"_a, "kind"_a, "parameters"_a, "weights"_a, "copies"_a, "start"_a, "tol"_a,
         "max_iter"_a,

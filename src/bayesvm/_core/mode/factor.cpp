@@ -24,13 +24,6 @@ Factor::Factor(const Lapack& lapack, gram::Rows& K, const std::vector<double>& c
   if (!good) throw NotPositiveDefinite{m};
 }
 
-double Factor::log_det() const {
-  double sum = 0.0;
-  for (std::size_t k = 0; k < order(); ++k)
-    sum += std::log(L_.get()[k * order() + k]);
-  return 2.0 * sum;
-}
-
 void Factor::apply(const Lapack& lapack, std::vector<double>& x) const {
   for (std::size_t k = 0; k < x.size(); ++k)
     x[k] *= root_[k];

@@ -25,7 +25,6 @@ public:
   const std::vector<std::int64_t>& support() const { return support_; }
   const std::vector<double>& root() const { return root_; }
   const double* L() const { return L_.get(); }
-  double log_det() const;
   // Whether it is that of the given curvature.
   bool is_of(const std::vector<double>& curvature) const { return curvature_ == curvature; }
   // Hand over the memory of L.

@@ -78,7 +78,6 @@ void differentiate(const Lapack& lapack, const gram::Covariance& covariance, gra
   const Point& point = out.mode.point;
   const std::size_t n = K.size(), m = factor.order();
   const std::vector<std::int64_t>& M = factor.support();
-  out.log_det = factor.log_det();
 
   const Block inverse(m * m);
   std::copy_n(factor.L(), m * m, inverse.get());
@@ -134,8 +133,7 @@ Evidence laplace(const Lapack& lapack, const gram::Covariance& covariance, const
   out.mode = newton(lapack, problem, start, limits);
   if (out.mode.ending == Ending::not_positive_definite) return out;
   try {
-    if (!out.mode.factor.is_of(out.mode.point.curvature))
-      out.mode.factor = Factor(lapack, K, out.mode.point.curvature);
+    if (!out.mode.factor.is_of(out.mode.point.curvature)) out.mode.factor = Factor(lapack, K, out.mode.point.curvature);
     differentiate(lapack, covariance, K, out);
   } catch (const NotPositiveDefinite& error) {
     out.mode.ending = Ending::not_positive_definite;

@@ -22,7 +22,6 @@ struct Targets {
 struct Evidence {
   Result mode;                    // with the factor at the mode; the rest means nothing if it could not be factored
   std::vector<std::int64_t> rows; // with a coefficient or curvature: those of dK
-  double log_det = 0.0;           // of I + K W
   std::vector<double> var;        // posterior variances on the support of the factor
   std::vector<double> K_moved;    // K q, q = (I - R K) u, u = v l''' / 2
   Block dK;                       // of the log evidence, rows x rows

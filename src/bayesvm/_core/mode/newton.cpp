@@ -54,7 +54,11 @@ struct Part {
   }
 
   Problem problem(const Problem& whole, gram::Rows& own) const {
-    return {own, y.data(), rows.size(), whole.loss, whole.weights == nullptr ? nullptr : weights.data(),
+    return {own,
+            y.data(),
+            rows.size(),
+            whole.loss,
+            whole.weights == nullptr ? nullptr : weights.data(),
             whole.copies == nullptr ? nullptr : copies.data()};
   }
 

@@ -2,7 +2,7 @@ r"""Expectation propagation for the weights of m features.
 
 The latent values are :math:`f_i = t_i + e_i` with :math:`t = \Phi w`, :math:`w \sim \mathcal N(0, I)`, and independent
 :math:`e_i \sim \mathcal N(0, r_i)` for the prior variance that the features leave over (the FITC prior, for labels
-Naish-Guzman2007). Sites are functions of :math:`t_i`, so that everything is that of
+NaishGuzman2007). Sites are functions of :math:`t_i`, so that everything is that of
 :class:`~bayesvm.inference.ep.EP` with the Gram matrix :math:`\Phi\Phi^\top` and the terms
 :math:`\int p(y_i | t_i + e)\, \mathcal N(e; 0, r_i)\, de`: their normalisers at a cavity :math:`\mathcal N(m, v)` are
 those of the likelihood at :math:`\mathcal N(m, v + r_i)`. With sites :math:`\tau, \nu` and

@@ -1,0 +1,236 @@
+r"""What one evaluation of an evidence that jumps says about the surroundings of its :math:`\theta`.
+
+Between two jumps the Laplace evidence is smooth; it jumps where a row enters or leaves a zone of the loss. Both can be
+foreseen. With :math:`f = K \alpha`, :math:`\alpha = -\ell'(f)` the mode moves along :math:`\theta` by
+
+.. math:: J_j = (I + K W)^{-1} u_j, \qquad u_j = \frac{\partial K}{\partial \theta_j} \alpha \quad\text{or}\quad
+          u_j = -K \frac{\partial \ell'}{\partial \theta_j},
+
+for a parameter of the kernel or of the likelihood (the implicit function theorem on the mode). So after a step
+:math:`\delta` the latent values are about :math:`f + J \delta`, which tells the rows c that then lie in another zone.
+They change the determinant by the exact factor
+
+.. math:: |I + K (W + D)| = |I + K W| \; |I + \Sigma_{cc} D_c|, \qquad \Sigma = K - K_{\cdot M} R K_{M \cdot},
+
+with :math:`D_c` the change of their curvatures, and the evidence by :math:`-\tfrac12` of its logarithm. The rest is a
+parabola: the gradient, and the curvature
+
+.. math:: H_{jk} \approx \tfrac12 u_j^\top R\, u_k, \qquad
+          H_{j\phi} = u_j^\top \Big(\frac{\partial \ell'}{\partial \phi} + W J_\phi\Big), \qquad
+          H_{\phi\psi} = \sum_i \frac{\partial^2 \ell_i}{\partial \phi\, \partial \psi}
+          + \Big(\frac{\partial \ell'}{\partial \phi}\Big)^{\!\top} J_\psi,
+
+the average of observed and expected information for the kernel (Gilmour1995), the second derivatives of the penalised
+loss at its minimum for the likelihood and between both. A prediction of a step costs next to nothing, so hundreds of
+steps can be looked at, and the best be evaluated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesvm.hyper.bfgs import unblocked
+from bayesvm.hyper.objective import Evaluation, EvidenceObjective
+from bayesvm.inference.base import Factor, Posterior
+from bayesvm.kernels.base import Kernel
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.linalg.determinant_update import log_det_change
+from bayesvm.linalg.eigen import symmetric_eigen
+from bayesvm.typing import Matrix, Vector
+
+P = TypeVar("P", Kernel, Likelihood)
+
+#: Step of one-sided differences in theta: of Gram matrices, whose rounding is that of their largest entry.
+SHIFT = 1e-4
+#: Least curvature, in nats per squared unit of a logarithm, as where a search begins (:mod:`bayesvm.hyper.bfgs`).
+LEAST_CURVATURE = 1.0
+#: Steps whose determinant is computed: those that are best if every row's change is counted by itself.
+SHORT_LIST = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class OutputOutlook:
+    """How the latent values of one output move.
+
+    Attributes
+    ----------
+    y, latent, curvature, copies : array, shape (n,)
+        Targets, latent values at the mode, curvatures of the loss there, how often a row occurs.
+    factor : Factor
+        On the rows with curvature.
+    J : array, shape (n, p)
+        Derivatives of the latent values in theta.
+    H : array, shape (p, p)
+        Curvature of minus the log evidence between jumps.
+    """
+
+    y: Vector
+    latent: Vector
+    curvature: Vector
+    copies: Vector
+    factor: Factor
+    J: Matrix
+    H: Matrix
+
+    @classmethod
+    def of(
+        cls, K: Matrix, y: Vector, likelihood: Likelihood, posterior: Posterior, latent: Vector, images: Matrix
+    ) -> Self:
+        r"""Compute the derivatives; ``images`` are :math:`u_j` of the kernel's parameters, one column each."""
+        curvature, factor, p = likelihood.derivatives(y, latent).curvature, posterior.factor, images.shape[1]
+        M, slopes = factor.support, likelihood.theta_derivatives(y, latent).gradient.T
+        u = np.hstack([images, -K @ slopes])
+        J = u - K[:, M] @ factor.apply(u[M])
+        H = np.empty((u.shape[1], u.shape[1]))
+        H[:p, :p] = 0.5 * (images[M].T @ factor.apply(images[M]))
+        H[:p, p:] = images.T @ (slopes + curvature[:, None] * J[:, p:])
+        H[p:, :p] = H[:p, p:].T
+
+        def loss_slope(other: Likelihood) -> Vector:
+            return np.asarray(other.theta_derivatives(y, latent).loss.sum(axis=1))
+
+        H[p:, p:] = differences(loss_slope, likelihood, loss_slope(likelihood)) + slopes.T @ J[:, p:]
+        return cls(y, latent, curvature, likelihood.copies * np.ones_like(y), factor, J, 0.5 * (H + H.T))
+
+    def zones(self, likelihood: Likelihood, steps: Matrix, knots: Matrix) -> NDArray[np.int8]:
+        """Return between which knots of the loss, one column per step, every row lies after each step."""
+        t = likelihood.argument(self.y, self.latent + steps @ self.J.T)
+        zones = np.zeros(t.shape, dtype=np.int8)
+        for knot in knots:
+            zones += t > knot[:, None]
+        return zones
+
+    def jumps(
+        self, K: Matrix, likelihood: Likelihood, steps: Matrix, changed: NDArray[np.bool_], smooth: Vector
+    ) -> Vector:
+        r"""Return :math:`-\tfrac12 \ln |I + \Sigma_{cc} D_c|` for each step, ``-inf`` if it is not among the best.
+
+        ``changed`` says which rows change their zone, ``smooth`` what a step gains besides.
+        """
+        near, M = np.flatnonzero(changed.any(axis=0)), self.factor.support
+        cross = K[np.ix_(M, near)]
+        S = K[np.ix_(near, near)] - cross.T @ self.factor.apply(cross)
+        W, var = self.curvature[near], np.maximum(np.diagonal(S), 0.0)
+        entering = np.log1p(self.copies[near] * float(np.max(self.curvature / self.copies, initial=0.0)) * var)
+        alone = -0.5 * np.where(W > 0.0, np.log(np.maximum(1.0 - W * var, np.finfo(float).eps)), entering)
+        best = np.argsort(-(smooth + changed[:, near] @ alone), kind="stable")[:SHORT_LIST]
+        found = np.full(len(steps), -np.inf)
+        for k in best:
+            part = np.flatnonzero(changed[k, near])
+            rows = near[part]
+            f = self.latent[rows] + self.J[rows] @ steps[k]
+            there = likelihood.with_theta(likelihood.theta + steps[k, self.J.shape[1] - likelihood.theta.size :])
+            D = there.part(rows).derivatives(self.y[rows], f).curvature - W[part]
+            found[k] = -0.5 * log_det_change(S[np.ix_(part, part)], D)
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Outlook:
+    """Predictions around one evaluation.
+
+    Attributes
+    ----------
+    objective, here : EvidenceObjective, Evaluation
+        What was evaluated, and what it gave.
+    K : array
+        Gram matrix there.
+    outputs : tuple of OutputOutlook
+        One per output.
+    eigenvalues, eigenvectors : array
+        Of the curvature in the coordinates that no bound holds, with eigenvalues of at least ``LEAST_CURVATURE``.
+    """
+
+    objective: EvidenceObjective
+    here: Evaluation
+    K: Matrix
+    outputs: tuple[OutputOutlook, ...]
+    eigenvalues: Vector
+    eigenvectors: Matrix
+
+    @classmethod
+    def of(cls, objective: EvidenceObjective, here: Evaluation) -> Self:
+        """Compute the derivatives of the modes and the curvature: as many Gram matrices as the kernel has parameters.
+
+        Parameters
+        ----------
+        objective : EvidenceObjective
+            By Laplace's method.
+        here : Evaluation
+            Of the objective.
+        """
+        kernel, likelihood = objective.model(here.theta)
+        n, ys = objective.n_rows, objective.outputs
+        K, latents = kernel.gram(objective.X), np.atleast_2d(here.evidence.latent)
+        alphas = np.stack([posterior.coefficients(n) for posterior in here.posteriors])
+        images = differences(lambda other: (alphas @ other.gram(objective.X)).ravel(), kernel, (alphas @ K).ravel())
+        images = images.reshape(kernel.theta.size, len(ys), n)
+        outputs = tuple(
+            OutputOutlook.of(K, y, likelihood, posterior, latent, images[:, k].T)
+            for k, (y, posterior, latent) in enumerate(zip(ys, here.posteriors, latents, strict=True))
+        )
+        free = np.flatnonzero(unblocked(here.theta, here.gradient, objective.bounds))
+        w, V = symmetric_eigen(np.sum([output.H for output in outputs], axis=0)[np.ix_(free, free)])
+        return cls(objective, here, K, outputs, np.maximum(w, LEAST_CURVATURE), np.eye(here.theta.size)[:, free] @ V)
+
+    def latent(self, step: Vector) -> Vector:
+        """Return the latent values to be expected after a step: the warm start of its evaluation."""
+        found = np.stack([output.latent + output.J @ step for output in self.outputs])
+        return np.asarray(found[0] if self.here.evidence.latent.ndim == 1 else found)
+
+    def steps(self, rng: np.random.Generator, n: int, radius: float) -> Matrix:
+        """Return n steps around a part of Newton's, drawn in the metric of the curvature, the first Newton's itself.
+
+        No step is drawn farther than about ``radius``, in standard deviations of theta.
+        """
+        bounds, theta, p = self.objective.bounds, self.here.theta, self.eigenvalues.size
+        newton = self.eigenvectors @ ((self.eigenvectors.T @ self.here.gradient) / self.eigenvalues)
+        newton *= min(1.0, radius / max(float(np.sqrt(newton @ self.here.gradient)), np.finfo(float).tiny))
+        lengths = radius * 10.0 ** (-DECADES * rng.random(n)) / np.sqrt(max(1, p))
+        drawn = lengths[:, None] * rng.normal(size=(n, p)) / np.sqrt(self.eigenvalues) @ self.eigenvectors.T
+        drawn += np.minimum(1.0, 1.5 * rng.random(n))[:, None] * newton
+        drawn[0] = newton
+        return np.asarray(np.clip(theta + drawn, bounds[:, 0], bounds[:, 1]) - theta)
+
+    def gains(self, steps: Matrix, least: float, most: float) -> tuple[Vector, Vector]:
+        """Return the predicted gains, ``-inf`` for steps that are not among the best, and how many rows change zones.
+
+        Steps are left out if fewer than ``least`` or more than ``most`` rows do.
+        """
+        own, p = self.objective.model(self.here.theta)[1], self.objective.kernel.theta.size
+        knots, zero = np.array(own.knots)[:, None], np.zeros((1, steps.shape[1]))
+        moved = knots + differences(lambda other: np.array(other.knots), own, knots[:, 0]).T @ steps[:, p:].T
+        changed = [o.zones(own, steps, moved) != o.zones(own, zero, knots) for o in self.outputs]
+        count = np.sum([part @ o.copies for o, part in zip(self.outputs, changed, strict=True)], axis=0)
+        few = np.flatnonzero((count >= least) & (count <= most))
+        gains = np.full(len(steps), -np.inf)
+        if few.size:
+            along = steps[few] @ self.eigenvectors
+            smooth = steps[few] @ self.here.gradient - 0.5 * along**2 @ self.eigenvalues
+            parts = zip(self.outputs, changed, strict=True)
+            gains[few] = smooth + sum(o.jumps(self.K, own, steps[few], part[few], smooth) for o, part in parts)
+        return gains, count
+
+
+def differences(function: Callable[[P], Vector], model: P, here: Vector) -> Matrix:
+    """Return the derivatives of a function of a kernel or likelihood in its theta, one row per entry.
+
+    By one-sided differences within the bounds; ``here`` is the value of the function.
+    """
+    theta, rows = model.theta, []
+    for j, upper in enumerate(model.bounds[:, 1]):
+        shift = np.zeros_like(theta)
+        shift[j] = SHIFT if theta[j] + SHIFT <= upper else -SHIFT
+        rows.append((function(model.with_theta(theta + shift)) - here) / shift[j])
+    return np.array(rows).reshape(theta.size, here.size)
+
+
+#: Decades of lengths among the steps that are drawn.
+DECADES = 1.3
+
+__all__ = ["Outlook", "OutputOutlook"]
