@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import errno
+import inspect
 import io
 import json
 import os
 import stat
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -17,6 +19,8 @@ from model_zoo import data, fitted
 from sklearn.pipeline import make_pipeline
 
 pytest.importorskip("typer")
+
+import typer
 
 import bayesvm
 from bayesvm import BayesianSVC
@@ -26,6 +30,9 @@ from bayesvm.cli.prediction_files import is_formula, write_predictions
 from bayesvm.persistence import load, save
 from bayesvm.report import collect_facts
 from bayesvm.tables import TableEncoder
+
+#: Whether commands that may be meant are named by Typer (since 0.20).
+SUGGESTS = "suggest_commands" in inspect.signature(typer.Typer).parameters
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +206,7 @@ def test_predictions_are_json_by_default(folder, capsys):
             "usage",
             "No such option: --tarrget (did you mean --target?)",
         ),
-        (["ftt", "--json"], 2, "usage", "Did you mean 'fit'"),
+        (["ftt", "--json"], 2, "usage", "Did you mean 'fit'" if SUGGESTS else "No such command 'ftt'"),
         (["fit", "d.csv", "--target", "z", "--model", "x", "--json"], 3, "data", "no column 'z'"),
         (["predict", "absent.bvm", "d.csv", "--json"], 3, "data", "absent.bvm: cannot be read"),
         (["inspect", "d.csv", "--json"], 3, "data", "not a complete bayesvm model file"),
@@ -216,7 +223,13 @@ def test_predictions_are_json_by_default(folder, capsys):
             "(did you mean 'regression'?)",
         ),
         (["predict", "m.bvm", "d.csv", "--format", "exel", "--json"], 2, "usage", "(did you mean 'excel'?)"),
-        (["reproduce", "chu2003-tabel4", "--json"], 2, "usage", "(did you mean 'chu2003-table4'?)"),
+        pytest.param(
+            ["reproduce", "chu2003-tabel4", "--json"],
+            2,
+            "usage",
+            "(did you mean 'chu2003-table4'?)",
+            marks=pytest.mark.skipif(find_spec("bayesvm.experiments") is None, reason="no experiments in the wheel"),
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

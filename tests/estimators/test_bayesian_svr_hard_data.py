@@ -95,7 +95,7 @@ def test_more_features_than_rows():
 
 def test_sparse_inputs():
     rng = np.random.default_rng(0)
-    Z = sp.random(60, 5, density=0.4, format="csr", rng=rng)
+    Z = sp.csr_array(np.where(rng.random((60, 5)) < 0.4, rng.random((60, 5)), 0.0))
     y = np.asarray(Z.sum(axis=1)).ravel() + 0.1 * rng.normal(size=60)
     sparse = BayesianSVR(None, likelihood=SOFT, n_starts=1).fit(Z, y)
     assert sparse.score(Z, y) > 0.7

@@ -72,7 +72,7 @@ def integration_design(
     m = axes.shape[1]
     if m == 0:
         return Design(theta[None, :].copy(), np.zeros(1))
-    uniform = qmc.Sobol(m, rng=np.random.default_rng(SEED)).random(points // 2)
+    uniform = qmc.Sobol(m, seed=np.random.default_rng(SEED)).random(points // 2)
     half = np.clip(norm.ppf(np.clip(uniform, 1e-9, 1.0 - 1e-9)), -reach, reach)
     scores = np.concatenate([half, -half])
     placed = np.clip(theta + scores @ axes.T, bounds[:, 0], bounds[:, 1])

@@ -80,7 +80,7 @@ def _at_points(mean: Matrix, covariance: Blocks) -> Iterator[tuple[slice, Blocks
 @functools.cache
 def normal_points(dimensions: int) -> Matrix:
     """Return the points, shape (POINTS, dimensions)."""
-    uniform = qmc.Sobol(dimensions, rng=np.random.default_rng(SEED)).random(POINTS // 2)
+    uniform = qmc.Sobol(dimensions, seed=np.random.default_rng(SEED)).random(POINTS // 2)
     half = ndtri(np.clip(uniform, 1e-9, 1.0 - 1e-9))
     return np.concatenate([half, -half])
 

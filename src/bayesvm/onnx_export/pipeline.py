@@ -36,9 +36,21 @@ def pipeline_model(pipeline: Pipeline, export: Callable[[Any], Any]) -> Any:
 
 def _prefixed(model: Any, prefix: str) -> Any:
     """Return a model whose inner names begin with a prefix, so that they differ from those of another."""
-    from onnx import compose
+    outer = {"", *(entry.name for entry in (*model.graph.input, *model.graph.output))}
+    return _renamed(model, lambda name: name if name in outer else prefix + name)
 
-    return compose.add_prefix(model, prefix, rename_inputs=False, rename_outputs=False)
+
+def _renamed(model: Any, new: Callable[[str], str]) -> Any:
+    """Return a model with other names of its values (``onnx.compose.add_prefix`` renames outputs before ONNX 1.19)."""
+    found = type(model)()
+    found.CopyFrom(model)
+    for node in found.graph.node:
+        node.ClearField("name")  # names of nodes are for readers, and have to differ
+        node.input[:] = [new(name) for name in node.input]
+        node.output[:] = [new(name) for name in node.output]
+    for entry in (*found.graph.input, *found.graph.output, *found.graph.initializer, *found.graph.value_info):
+        entry.name = new(entry.name)
+    return found
 
 
 def _joined(first: Any, second: Any, between: str) -> Any:
@@ -47,7 +59,7 @@ def _joined(first: Any, second: Any, between: str) -> Any:
 
     names = {entry.name for entry in first.graph.input}
     if "X" in names:  # the second's input of that name gives way
-        second = compose.add_prefix(second, "second/", rename_outputs=False, rename_nodes=False, rename_edges=False)
+        second = _renamed(second, lambda name: "second/X" if name == "X" else name)
         return compose.merge_models(first, second, io_map=[(between, "second/X")])
     return compose.merge_models(first, second, io_map=[(between, "X")])
 

@@ -9,6 +9,7 @@ with scikit-learn's own warning.
 from __future__ import annotations
 
 import warnings
+from collections import UserList
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -50,8 +51,15 @@ def transformer_parts(transformer: Any) -> Mapping[str, Any]:
         for name, value in state.items()
         if isinstance(value, dict) and value and all(isinstance(part, slice) for part in value.values())
     }
-    plain = {name: value for name, value in state.items() if name not in types and name not in slices}
+    plain = {name: _as_list(value) for name, value in state.items() if name not in types and name not in slices}
     return {"state": plain, "types": types, "slices": slices, "sklearn": sklearn.__version__}
+
+
+def _as_list(value: Any) -> Any:
+    """Return a value with plain lists for those of classes of their own (columns that remain, in scikit-learn 1.6)."""
+    if isinstance(value, UserList):
+        return list(value.data)
+    return type(value)(map(_as_list, value)) if type(value) in (list, tuple) else value
 
 
 def transformer_builder(cls: type) -> Callable[[Mapping[str, Any]], Any]:

@@ -57,3 +57,23 @@ def test_a_row_given_twice_is_a_row_of_weight_two():
     first = hinge_mode(KERNEL.gram(twice[0]), twice[1], np.full(35, 1.3))
     second = hinge_mode(KERNEL.gram(X), y, 1.3 * weights)
     assert np.allclose(first.f[:30], second.f, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_wrong_guess_of_the_sets_changes_nothing(seed):
+    X, y = problem(40, seed)
+    K = (Gaussian(1.0, 0.7) + Constant(0.5)).gram(X)
+    c = np.full(40, 1.5)
+    cold = hinge_mode(K, y, c)
+    for guess in (np.random.default_rng(seed).uniform(size=40), np.zeros(40), np.ones(40)):
+        warm = hinge_mode(K, y, c, warm_start=guess)
+        assert warm.status.ok
+        np.testing.assert_allclose(warm.f, cold.f, atol=1e-8)
+
+
+def test_rows_that_contradict_one_another_are_bounded():
+    x = np.repeat(np.linspace(0.0, 1.0, 5), 2)[:, None]
+    y = np.tile([1.0, -1.0], 5)
+    mode = hinge_mode(Gaussian(2.0, 0.5).gram(x), y, np.full(10, 0.7))
+    np.testing.assert_allclose(mode.f, 0.0, atol=1e-9)
+    np.testing.assert_allclose(y * mode.alpha, 0.7)
