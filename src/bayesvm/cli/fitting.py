@@ -129,7 +129,7 @@ def machine_of(options: FitOptions, task: str, *, progress: bool = False) -> tup
     cls: Any = method.find()
     known = {} if cls is None else cls().get_params()
     if options.fast:
-        given = {**_one_candidate(known), **given}
+        given = {**_one_candidate(known, task), **given}
     optional = {key for key in ("random_state", "verbose") if key not in known}
     return method, method.create(**{key: value for key, value in given.items() if key not in optional})
 
@@ -152,9 +152,9 @@ def _arguments(options: FitOptions, progress: bool) -> dict[str, Any]:
     return given
 
 
-def _one_candidate(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments with which a machine chooses neither kernel nor noise."""
-    plain = {"kernel": None, "likelihood": "soft-insensitive"}
+def _one_candidate(parameters: dict[str, Any], task: str) -> dict[str, Any]:
+    """Return the arguments with which a machine chooses neither kernel nor likelihood."""
+    plain = {"kernel": None, "likelihood": "trigonometric" if task == "classification" else "soft-insensitive"}
     return {name: value for name, value in plain.items() if parameters.get(name) == "auto"}
 
 
