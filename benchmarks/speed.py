@@ -2,9 +2,10 @@
 
 Processor time of one thread, the functions in turn, the least of a few runs. All machines have a given kernel,
 ``Gaussian() + Constant()``, so that no choice of models is timed. Parts: ``ringnorm`` and ``ringnorm-ard`` (fit with
-1000 rows), ``small`` (fits with 140 to 170 rows), ``evaluation`` (one evidence with gradient over the work that cannot
-be avoided), ``ep`` (the same by expectation propagation over Laplace's), ``noise`` (regression beside ``GPRegressor``),
-``sinc`` (regression beside scikit-learn's) and ``ls`` (least squares). Set OPENBLAS_NUM_THREADS=1.
+1000 rows), ``small`` (fits with 140 to 170 rows), ``neo`` (fits of the IDA sets beside neo-ls-svm's), ``evaluation``
+(one evidence with gradient over the work that cannot be avoided), ``ep`` (the same by expectation propagation over
+Laplace's), ``noise`` (regression beside ``GPRegressor``), ``sinc`` (regression beside scikit-learn's) and ``ls`` (least
+squares). Set OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -79,6 +80,30 @@ def small() -> str:
         )
         rows.append([name, y.size, one, four, theirs, one / theirs, four / theirs])
     return table(["data", "n", "one start s", "four s", "scikit-learn s", "ratio (1)", "ratio, four (1.5)"], rows)
+
+
+def neo() -> str:
+    """Return fits of IDA sets beside neo-ls-svm's, which has to be installed (peers-requirements.txt).
+
+    Without those of which it drops all features (titanic).
+    """
+    from neo_ls_svm import NeoLSSVM
+
+    rows = []
+    for name in ("heart", "thyroid", "banana", "diabetis", "ringnorm", "twonorm", "waveform"):
+        data = load(f"ida_{name}")
+        X, y = (data[part][data["train"][0]] for part in ("X", "y"))
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        one, four, theirs = processor_seconds(
+            [
+                lambda X=X, y=y: classifier().fit(X, y),
+                lambda X=X, y=y: classifier(n_starts=4).fit(X, y),
+                lambda X=X, y=y: NeoLSSVM().fit(X, y),
+            ],
+            2,
+        )
+        rows.append([name, y.size, one, four, theirs, one / theirs, four / theirs])
+    return table(["data", "n", "one start s", "four s", "neo-ls-svm s", "ratio (1)", "ratio, four"], rows)
 
 
 def evaluation() -> str:
@@ -181,6 +206,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "ringnorm": lambda: _ringnorm(ard=False, repeats=2),
     "ringnorm-ard": lambda: _ringnorm(ard=True, repeats=1),
     "small": small,
+    "neo": neo,
     "evaluation": evaluation,
     "ep": ep,
     "noise": noise,
@@ -190,14 +216,14 @@ PARTS: dict[str, Callable[[], str]] = {
 
 
 def main(names: Sequence[str]) -> None:
-    """Print the parts asked for, all if none is named."""
+    """Print the parts asked for; all but ``neo``, whose peer may be absent, if none is named."""
     unknown = [name for name in names if name not in PARTS]
     if unknown:
         raise SystemExit(f"unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         classifier().fit(*ringnorm(100, np.random.default_rng(0)))  # what is imported on first use
-        for name in names or PARTS:
+        for name in names or [part for part in PARTS if part != "neo"]:
             print(f"== {name}\n{PARTS[name]()}\n", flush=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeVar
@@ -22,12 +23,14 @@ from bayesvm.distributed.row_maps import RowMap
 from bayesvm.distributed.rows import TrainingRows, Units, make_blocks
 from bayesvm.distributed.source import Source, is_dask, is_directory, open_source
 from bayesvm.estimators._arguments import Rule, check_arguments, generator, whole
+from bayesvm.estimators._large import chooses_units, known_units
 from bayesvm.estimators._numbers import read_training_data, read_weights
 from bayesvm.hyper.large import MOST
 from bayesvm.models import fit_model
 from bayesvm.models.base import typical_distance
 from bayesvm.models.fit import fit_outputs
-from bayesvm.models.scaling import Standardizer
+from bayesvm.models.scaling import LogStandardizer, Standardizer
+from bayesvm.models.units import in_logarithms, in_units, suited_units
 from bayesvm.typing import Indices
 
 T = TypeVar("T")
@@ -129,9 +132,12 @@ def _read(fitted: Any, engine: Engine, X: Any, y: Any, sample_weight: Any, **che
     return Source((engine.put((X, y, read_weights(sample_weight, X)), name="rows"),), None)
 
 
-def summarize(engine: Engine, blocks: Sequence[Any], weights: Callable[..., Any], *, labels: bool) -> Summary:
-    """Pass over the data once; ``weights`` is the map of targets and weights to weights."""
-    summary = merged(engine.gather([engine.submit(survey, own, weights, labels, name="survey") for own in blocks]))
+def summarize(
+    engine: Engine, blocks: Sequence[Any], weights: Callable[..., Any], *, labels: bool, mapped: Any = np.asarray
+) -> Summary:
+    """Pass over the data once; ``weights`` maps targets and weights to weights, ``mapped`` the inputs."""
+    parts = [engine.submit(survey, own, weights, labels, mapped, name="survey") for own in blocks]
+    summary = merged(engine.gather(parts))
     if summary.n < 2:
         raise ValueError(f"expected at least two rows of positive weight, found {summary.n} samples")
     return summary
@@ -169,7 +175,7 @@ def sample_rows(
         drawn = np.random.default_rng(seed).choice(rows.n, int(fitted.sample_size), replace=False)
         numbers = np.union1d(drawn, represented)
     sample = rows.some(engine, numbers)
-    fitted._standardizer, fitted.n_features_in_ = standardizer, d
+    fitted.n_features_in_ = d
     fitted.n_blocks_, fitted.n_rows_, fitted.n_sampled_ = len(rows.blocks), rows.n, int(numbers.size)
     return DistributedData(
         sample.X,
@@ -184,6 +190,25 @@ def sample_rows(
         numbers=numbers,
         context=FitContext(engine, progress, log),
     )
+
+
+def in_suited_units(estimator: Any, data: DistributedData) -> DistributedData:
+    """Return the data in the units that suit them: as in the plain estimators, with the moments of all rows."""
+    if not chooses_units(estimator, data.rows.n):
+        return data
+    assert data.standardizer is not None
+    X = data.standardizer.outer(data.X.dense())
+    other = in_logarithms(data, X)
+    if other is None:
+        return data
+    curved, units, engine = other.standardizer, data.rows.units, data.context.engine
+    assert isinstance(curved, LogStandardizer)
+    weights = units.rows.weights
+    all_rows = summarize(engine, data.rows.blocks, weights, labels=True, mapped=curved.logarithms).standardizer()
+    curved = dataclasses.replace(curved, shift=all_rows.shift, scale=all_rows.scale)
+    rows = dataclasses.replace(data.rows, units=dataclasses.replace(units, standardizer=curved))
+    other = dataclasses.replace(in_units(data, curved, X), rows=rows)
+    return suited_units(estimator._spec(data), data, other, known_units(estimator, data))
 
 
 def fit_models(make_spec: Callable[[Any], DistributedProcess], data: DistributedData) -> tuple[DistributedModel, ...]:
@@ -204,6 +229,7 @@ __all__ = [
     "ClusterEstimator",
     "check",
     "fit_models",
+    "in_suited_units",
     "leave_cluster",
     "process",
     "read_blocks",

@@ -82,8 +82,13 @@ class Summary:
         return TargetScale.from_moments(self.targets.mean, np.sqrt(self.targets.var), self.targets.size)
 
 
-def survey(rows: Rows, row_weights: Callable[[Any, Any], Vector | None], labels: bool) -> Summary:
-    """Return the summary of one block."""
+def survey(
+    rows: Rows,
+    row_weights: Callable[[Any, Any], Vector | None],
+    labels: bool,
+    mapped: Callable[[Matrix], Matrix] = np.asarray,
+) -> Summary:
+    """Return the summary of one block; ``mapped`` is done to its inputs first."""
     X, y, weights = rows
     weights = row_weights(y, weights)
     used = slice(None) if weights is None else weights > 0.0
@@ -91,7 +96,7 @@ def survey(rows: Rows, row_weights: Callable[[Any, Any], Vector | None], labels:
     targets = None
     if not labels:
         targets = _side_by_side([_about_first(column[:, None], w) for column in target_columns(y)[used].T])
-    return Summary((len(X[used]),), Moments.of(X[used], w), targets)
+    return Summary((len(X[used]),), Moments.of(mapped(X[used]), w), targets)
 
 
 def _about_first(column: Matrix, weights: Vector | None) -> Moments:

@@ -89,7 +89,7 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
         kernel: Any = "auto",
         *,
         ard: bool = False,
-        likelihood: Any = "trigonometric",
+        likelihood: Any = "auto",
         inducing: Any = "auto",
         warm_start: bool = False,
         calibrate: str | None = "auto",
@@ -160,8 +160,9 @@ class DistributedSVC(common.ClusterEstimator, BayesianClassifier):
             summary = common.summarize(engine, blocks, labels.weights, labels=True)
             represented = first_rows(counts, summary.sizes)
             sample = common.sample_rows(fitted, engine, progress, blocks, summary, labels, resume, represented)
-            data = dataclasses.replace(sample, codes=class_numbers(sample.y))
+            data = common.in_suited_units(self, dataclasses.replace(sample, codes=class_numbers(sample.y)))
             models = common.fit_models(self._spec, data)
+            fitted._standardizer = data.standardizer
             attributes.write_attributes(fitted, models, None, None, fitted._standardizer)
             write_leave_one_out(fitted, data, summary.inputs.total)
             common.leave_cluster(fitted)

@@ -32,8 +32,7 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
     ----------
     kernel, ard, likelihood, calibrate, beta, share_hyperparameters, optimizer, n_starts, hyperprior, standardize,
     random_state, evidence_tol, max_evaluations, warm_start
-        As in :class:`bayesvm.BayesianSVR`; ``likelihood="auto"`` means Gaussian noise, as for many rows there, and
-        ``beta="auto"`` goes by the size of the sample.
+        As in :class:`bayesvm.BayesianSVR`; ``beta="auto"`` goes by the size of the sample.
     inducing, n_jobs, verbose, block_size, sample_size, client, checkpoint
         As in :class:`bayesvm.distributed.DistributedSVC`.
 
@@ -140,9 +139,9 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
                 spread = float(np.sqrt(np.mean(summary.targets.var))) or 1.0
                 rows = TargetMap(TargetScale.identity(summary.targets.var.size), spread)
             parts = (fitted, engine, progress, blocks, summary, rows, resume)
-            data = common.sample_rows(*parts, represented=NONE_IN_PARTICULAR)
+            data = common.in_suited_units(self, common.sample_rows(*parts, represented=NONE_IN_PARTICULAR))
             models = common.fit_models(self._spec, data)
-            fitted._targets = rows.units
+            fitted._standardizer, fitted._targets = data.standardizer, rows.units
             fitted._single = isinstance(y, str) or (y.ndim if hasattr(y, "ndim") else np.asarray(y).ndim) == 1
             attributes.write_attributes(fitted, models, None, None, fitted._standardizer, rows.units)
             write_regression(fitted, summary.inputs.total)

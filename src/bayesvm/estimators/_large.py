@@ -23,8 +23,9 @@ from bayesvm.models.base import Candidates, TrainingData
 from bayesvm.models.candidates import KnownModels, OneKernel
 from bayesvm.models.large import LargeProcess
 from bayesvm.models.large_choice import ChoiceOnSample
+from bayesvm.models.scaling import Standardizer
 from bayesvm.models.softmax_process import SoftmaxProcess
-from bayesvm.models.units import suited_units
+from bayesvm.models.units import in_logarithms, suited_units
 
 logger = logging.getLogger(__name__)
 
@@ -129,10 +130,21 @@ def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> TrainingData:
     if not isinstance(spec, LargeProcess):
         return data
     _state_cost(data, spec)
-    if data.X.is_sparse or not (estimator.standardize and chooses(estimator)):
+    if data.X.is_sparse or not chooses_units(estimator, data.n_rows):
         return data
-    last = vars(estimator).get("_standardizer") if estimator.warm_start else None
-    return suited_units(spec, data, X, last if known_models(estimator, data, None) else None)
+    other = in_logarithms(data, X)
+    return data if other is None else suited_units(spec, data, other, known_units(estimator, data))
+
+
+def chooses_units(estimator: Any, n: int) -> bool:
+    """Whether an estimator chooses the units of the features of n rows: they are many, and the kernel is chosen."""
+    return bool(n > EXACT_ROWS and estimator.standardize and chooses(estimator))
+
+
+def known_units(estimator: Any, data: TrainingData) -> Standardizer | None:
+    """Return the map of the features of the last fit, None if the next does not begin with its models."""
+    known: Standardizer | None = vars(estimator).get("_standardizer")
+    return known if known_models(estimator, data, None) else None
 
 
 def softmax_process(estimator: Any, data: TrainingData) -> SoftmaxProcess:

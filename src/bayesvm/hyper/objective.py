@@ -3,6 +3,7 @@ r"""The evidence as a function of :math:`\theta`: the one object that searches, 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 from collections.abc import Sequence
 from typing import Self
@@ -59,7 +60,7 @@ class ModelParameters:
         """Bounds of theta, one row (low, high) per entry."""
         return np.concatenate([self.kernel.bounds, self.likelihood.bounds])
 
-    @property
+    @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """One name per entry of theta."""
         return (*self.kernel.names, *(f"likelihood.{name}" for name in self.likelihood.names))

@@ -20,13 +20,9 @@ parabola: the gradient, and the curvature
           H_{\phi\psi} = \sum_i \frac{\partial^2 \ell_i}{\partial \phi\, \partial \psi}
           + \Big(\frac{\partial \ell'}{\partial \phi}\Big)^{\!\top} J_\psi,
 
-the average of observed and expected information for the kernel (Gilmour, Thompson & Cullis 1995, eq. 9), the second
-derivatives of the penalised loss at its minimum for the likelihood and between both. A prediction of a step costs next
-to nothing, so hundreds of steps can be looked at, and the best be evaluated.
-
-References
-----------
-A. R. Gilmour, R. Thompson & B. R. Cullis (1995). Average information REML. Biometrics 51, 1440-1450.
+the average of observed and expected information for the kernel (Gilmour1995), the second derivatives of the penalised
+loss at its minimum for the likelihood and between both. A prediction of a step costs next to nothing, so hundreds of
+steps can be looked at, and the best be evaluated.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import joblib
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import Maximum
 from bayesvm.hyper.interrupts import Stop, interrupt_was_kept
+from bayesvm.linalg.blas_threads import suited_blas_threads
 from bayesvm.models.base import FittedModel, KernelCandidate, ModelSpec, TrainingData, Trial
 from bayesvm.typing import Vector
 
@@ -39,6 +40,12 @@ def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
     NotPositiveDefiniteError
         If the evidence could be computed for none of the kernels.
     """
+    with suited_blas_threads(data.n_rows):
+        return _fit_model(spec, data)
+
+
+def _fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
+    """Fit the specified model with the BLAS threads that are in force."""
     tried: list[FittedModel] = []
     trials: list[Trial] = []
     failures: list[NotPositiveDefiniteError] = []

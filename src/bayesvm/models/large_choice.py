@@ -23,6 +23,7 @@ is what the evidence of all rows would be, whatever their number; the best candi
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import time
@@ -139,13 +140,8 @@ class ChoiceOnSample:
         """Yield the best candidate."""
         assert isinstance(spec, LargeProcess)
         search = _Search(spec, data)
-        if self.kernel is None:
-            search.kernels()
-        else:
-            search.whole("", self.kernel, spec.options.n_starts, given=self.given)
-        if self.likelihoods and search.worth_other_noise():
-            for likelihood in self.likelihoods:
-                search.noise(likelihood)
+        with contextlib.suppress(_InterruptedSearchError):
+            self._try_all(search)
         best = search.best
         rows = tuple(trial.row(kept=trial is best) for trial in search.trials)
         changes: dict[str, Any] = {
@@ -155,6 +151,19 @@ class ChoiceOnSample:
             "begun": best.maximum.history,
         }
         yield KernelCandidate(best.problem.kernel, best.name, starts=[best.theta], changes=changes)
+
+    def _try_all(self, search: _Search) -> None:
+        if self.kernel is None:
+            search.kernels()
+        else:
+            search.whole("", self.kernel, search.spec.options.n_starts, given=self.given)
+        if self.likelihoods and search.worth_other_noise():
+            for likelihood in self.likelihoods:
+                search.noise(likelihood)
+
+
+class _InterruptedSearchError(Exception):
+    """An interrupt has ended a search whose best point is kept: nothing else is tried."""
 
 
 class _Search:
@@ -259,15 +268,15 @@ class _Search:
         return problem
 
     def _judged(self, name: str, spec: LargeProcess, problem: LargeProblem, maximum: Maximum, began: float) -> None:
-        """Add a trial."""
-        if maximum.interrupted:  # there is nothing to keep yet
-            raise KeyboardInterrupt
+        """Add a trial; leave the choice if it was interrupted and is to keep what it has."""
         objective = problem.at(maximum.theta, most=POOL)
         value, rows = objective.evaluate(maximum.theta).value, covered(objective)
         score, seconds = (value - maximum.theta.size) / rows, time.perf_counter() - began
         logger.info("%s: log evidence per row %.4g, corrected %.4g, in %.3g s", name, value / rows, score, seconds)
         low_rank = isinstance(objective, InducingObjective)
         self.trials.append(SampleTrial(name, spec, problem, maximum, score, rows, low_rank, seconds))
+        if maximum.interrupted:
+            raise _InterruptedSearchError
 
 
 def _form(kernel: Kernel) -> str:

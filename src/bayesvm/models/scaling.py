@@ -111,9 +111,13 @@ class LogStandardizer(Standardizer):
         inner = Standardizer.of(signed_logarithm(X, origin, unit), weights)
         return cls(inner.shift, inner.scale, origin, unit)
 
+    def logarithms(self, X: Matrix) -> Matrix:
+        """Return the rows of X before they are standardised."""
+        return signed_logarithm(X, self.origin, self.unit)
+
     def inputs(self, X: Any) -> Inputs:
         """Return the rows of X, standardised."""
-        return super().inputs(signed_logarithm(X, self.origin, self.unit))
+        return super().inputs(self.logarithms(X))
 
     def outer(self, Z: Any) -> Any:
         """Return standardised rows in the user's units."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from typing import TypeVar
 
 from bayesvm.hyper.search import maximize_evidence
 from bayesvm.kernels import Constant, Gaussian
@@ -21,34 +22,44 @@ from bayesvm.typing import Matrix
 
 logger = logging.getLogger(__name__)
 
+Data = TypeVar("Data", bound=TrainingData)
+
 #: Starts and evaluations of a search, and the predicted gain in nats at which it has converged.
 STARTS = 2
 EVALUATIONS = 60
 GAIN = 0.3
 
 
-def suited_units(spec: LargeProcess, data: TrainingData, X: Matrix, last: Standardizer | None = None) -> TrainingData:
-    """Return the data with the logarithms of skewed features in their place, if the evidence of a sample is higher.
+def in_logarithms(data: Data, X: Matrix) -> Data | None:
+    """Return the data with the logarithms of skewed features in their place, None if no feature is skewed.
+
+    ``X`` are its rows in the user's units.
+    """
+    curved = LogStandardizer.curved(X, data.weights)
+    return None if curved is None else in_units(data, curved, X)
+
+
+def in_units(data: Data, standardizer: Standardizer, X: Matrix) -> Data:
+    """Return the data with another map of the features; ``X`` are its rows in the user's units."""
+    inputs = standardizer.inputs(X)
+    distance = typical_distance(inputs, data.weights)
+    return dataclasses.replace(data, X=inputs, distance=distance, standardizer=standardizer)
+
+
+def suited_units(spec: LargeProcess, data: Data, other: Data, last: Standardizer | None = None) -> Data:
+    """Return the one of two sets of data, with features and with their logarithms, whose sample has more evidence.
 
     Parameters
     ----------
     spec : LargeProcess
         What is fitted.
-    data : TrainingData
-        To what, with standardised features.
-    X : array
-        The rows in the user's units.
+    data, other : TrainingData
+        The same rows with standardised features, and with logarithms.
     last : Standardizer, optional
         Of an earlier fit that is continued: its kind is kept.
     """
-    curved = LogStandardizer.curved(X, data.weights)
-    if curved is None or (last is not None and not isinstance(last, LogStandardizer)):
-        return data
-    inputs = curved.inputs(X)
-    distance = typical_distance(inputs, data.weights)
-    other = dataclasses.replace(data, X=inputs, distance=distance, standardizer=curved)
     if last is not None:
-        return other
+        return other if isinstance(last, LogStandardizer) else data
     values = [sample_evidence(spec, own) for own in (data, other)]
     logger.info("log evidence of a sample %.5g, with logarithms of skewed features %.5g", *values)
     return other if values[1] > values[0] else data
@@ -72,4 +83,4 @@ def sample_evidence(spec: LargeProcess, data: TrainingData) -> float:
     return maximum.value
 
 
-__all__ = ["sample_evidence", "suited_units"]
+__all__ = ["in_logarithms", "in_units", "sample_evidence", "suited_units"]
