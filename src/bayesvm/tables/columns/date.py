@@ -59,7 +59,7 @@ def read_moments(values: Values, format: DateFormat, place: Place) -> np.ndarray
     parsed = format.parse(texts.distinct).astype("datetime64[us]")
     unread = np.isnat(parsed) & ~are_gaps(texts.distinct)
     refuse_unreadable(texts.spread(unread, False), texts, "a date written as in the training data", place)
-    return texts.spread(parsed, np.datetime64("NaT"))
+    return texts.spread(parsed, np.datetime64("NaT", "us"))
 
 
 @final
