@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -123,21 +124,19 @@ def in_a_process(call: str) -> dict[str, Any]:
     return found
 
 
-def files(sizes: list[int], tasks: list[str]) -> list[Row]:
-    """Return time and memory by the number of rows."""
-    found: list[Row] = []
+def files(sizes: list[int], tasks: list[str], record: Callable[[Row], None]) -> None:
+    """Measure time and memory by the number of rows."""
     for task in tasks:
         rows = []
         for n in sizes:
             with tempfile.TemporaryDirectory() as folder:
                 write_files(Path(folder), n, task)
                 rows.append(in_a_process(f"fit_files({folder!r}, {n}, {task!r}, {max(sizes)})"))
+            record({"name": f"files, {task}, {n} rows", **rows[-1]})
         print(table(list(rows[0]), [list(row.values()) for row in rows]))
         if len(rows) > 1:
             logs = np.log([[row["rows"], row["processor_seconds"]] for row in rows])
             print(f"{task}: exponent of the processor time {np.polyfit(*logs.T, 1)[0]:.3f}")
-        found += [{"name": f"files, {task}, {row['rows']} rows", **row} for row in rows]
-    return found
 
 
 def main() -> None:
@@ -146,18 +145,19 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=["files", "ringnorm", []], default=[])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
-    parser.add_argument("--json", help="file to which the rows are added")
+    parser.add_argument("--json", help="file to which every row is added as soon as it is there")
     options = parser.parse_args()
     parts = options.parts or ["files", "ringnorm"]
-    found: list[Row] = []
+
+    def record(row: Row) -> None:
+        if options.json is not None:
+            write(options.json, [row])
+
     if "files" in parts:
-        found += files(options.sizes, options.tasks)
+        files(options.sizes, options.tasks, record)
     if "ringnorm" in parts:
-        rows = [in_a_process(f"fit_ringnorm({where!r})") for where in ("threads", "workers")]
-        print(table(list(rows[0]), [list(row.values()) for row in rows]))
-        found += [{"name": f"ringnorm, {row['where']}", **row} for row in rows]
-    if options.json is not None:
-        write(options.json, found)
+        for where in ("threads", "workers"):
+            record({"name": f"ringnorm, {where}", **in_a_process(f"fit_ringnorm({where!r})")})
 
 
 if __name__ == "__main__":

@@ -74,7 +74,8 @@ def main(tests: list[str]) -> None:
         environment.run("-m", "bayesvm.cli", "reproduce", "--list", code=2)  # says how to get the experiments
         if tests:
             environment.run(*pip, "install", f"{wheel}[plots,progress,cli]", "--group", "test")
-            environment.run("-m", "pytest", "-n", "2", "-p", "no:cacheprovider", "-m", "not slow", *tests)
+            workers = ("-n", "2", "--dist", "loadgroup")
+            environment.run("-m", "pytest", *workers, "-p", "no:cacheprovider", "-m", "not slow", *tests)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from bayesvm.cli.methods import METHODS
 from bayesvm.comparison.sigmoid_svc import SigmoidSVC
 from bayesvm.persistence import load, read_info
 
+pytestmark = pytest.mark.xdist_group("models of the command line")
 COMMANDS = ("fit", "predict", "report", "compare", "inspect", "demo", "reproduce", "serve")
 
 
@@ -202,7 +203,7 @@ def test_parquet_in_and_out(folder, tmp_path):
 def test_pipes(folder, monkeypatch, capsysbinary):
     content = (folder / "train.csv").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-    assert run(["fit", "-", "--target", "label", "--model", "-", "--starts", "1", "-q"]) == 0
+    assert run(["fit", "-", "--target", "label", "--model", "-", "--starts", "1", "--fast", "-q"]) == 0
     model = capsysbinary.readouterr().out
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(model)))
     assert run(["predict", "-", str(folder / "test.csv"), "-q"]) == 0
@@ -366,9 +367,8 @@ def test_did_not_converge(folder, tmp_path, capsys, monkeypatch):
 
     hasty.__signature__ = __import__("inspect").signature(keep)
     monkeypatch.setattr(BayesianSVC, "__init__", hasty)
-    code = run(
-        [*call(folder, "fit", "train.csv"), "--target", "label", "--model", str(tmp_path / "m.bvm"), "--starts", "1"]
-    )
+    model = ["--model", str(tmp_path / "m.bvm")]
+    code = run([*call(folder, "fit", "train.csv"), "--target", "label", *model, "--starts", "1", "--fast"])
     assert code == 4
     assert "did not converge; the model was saved" in capsys.readouterr().err
     assert load(tmp_path / "m.bvm")
@@ -377,8 +377,8 @@ def test_did_not_converge(folder, tmp_path, capsys, monkeypatch):
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_an_interrupt_saves_the_best_so_far(tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(700, 8))
-    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=700) > 0, "a", "b")
+    X = rng.normal(size=(200, 8))
+    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=200) > 0, "a", "b")
     with open(tmp_path / "d.csv", "w", newline="") as out:
         csv.writer(out).writerows(
             [[*(f"x{j}" for j in range(8)), "y"], *([*row, label] for row, label in zip(X.tolist(), y))]

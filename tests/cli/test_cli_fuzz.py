@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import zipfile
@@ -46,6 +47,7 @@ PIECES = [
 ]
 
 
+@functools.cache
 def corpus():
     """Return small valid files of every text format with two features and a label, by ending."""
     X, y, _ = data(14)

@@ -35,6 +35,8 @@ from browser import (
     told,
 )
 
+pytestmark = pytest.mark.xdist_group("served models")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -199,21 +201,21 @@ def test_a_model_saved_from_python_can_be_served(tmp_path):
 
 
 def test_rows_are_kept_only_if_they_may_be(folder, tmp_path):
-    arguments = ["fit", str(folder / "d.csv"), "--target", "kind", "--starts", "1", "-q", "--no-cases"]
+    arguments = ["fit", str(folder / "d.csv"), "--target", "kind", "--fast", "--starts", "1", "-q", "--no-cases"]
     assert run([*arguments, "--model", str(tmp_path / "m.bvm")]) == 0
     assert "cases" not in info_of(str(tmp_path / "m.bvm"))
     assert len(info_of(str(folder / "kind.bvm"))["cases"]["rows"]) == 80
 
 
 # -- the command ------------------------------------------------------------------------------------------------------
-def started(folder, *options):
+def started(folder):
     code = "import sys; from bayesvm.cli import main; main(sys.argv[1:])"
-    arguments = [sys.executable, "-c", code, "serve", str(folder / "kind.bvm"), "--no-open", "--json", *options]
+    arguments = [sys.executable, "-c", code, "serve", str(folder / "kind.bvm"), "--no-open", "--json"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
-def test_the_command_serves_on_this_computer_until_it_is_interrupted(folder):
+def test_the_command_serves_on_this_computer_until_it_is_interrupted(folder, capsys):
     from urllib.request import urlopen
 
     with started(folder) as process:
@@ -224,9 +226,9 @@ def test_the_command_serves_on_this_computer_until_it_is_interrupted(folder):
             assert address.startswith("http://127.0.0.1:")
             with urlopen(f"{address}model") as answer:
                 assert json.load(answer)["target"] == "kind"
-            with started(folder, "--port", address.rstrip("/").rpartition(":")[2]) as taken:
-                assert taken.wait(60) == 2
-                assert "is taken" in json.loads(taken.stdout.read())["error"]["message"]
+            taken = ["--port", address.rstrip("/").rpartition(":")[2]]
+            assert run(["serve", str(folder / "kind.bvm"), "--no-open", "--json", *taken]) == 2
+            assert "is taken" in json.loads(capsys.readouterr().out)["error"]["message"]
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 0
         finally:
@@ -366,15 +368,15 @@ def test_a_mistake_is_shown(address, tmp_path):
 
 
 @needs_browser
+@pytest.mark.parametrize("width", [pytest.param(w, marks=pytest.mark.slow if w != 800 else ()) for w in WIDTHS])
 @pytest.mark.parametrize("dark", [False, True])
-def test_screenshots_are_light_or_dark(address, tmp_path, dark):
+def test_screenshots_are_light_or_dark(address, tmp_path, dark, width):
     image = pytest.importorskip("matplotlib.image")
     root, frames = address
-    for width in WIDTHS:
-        number = len(frames)
-        frames[number] = framed(f"{root}/", width, READY + "return {};", height=900)
-        options = [f"--screenshot={tmp_path / 'page.png'}", f"--window-size={max(width, 500)},900"]
-        run_browser(f"{root}/frame/{number}", tmp_path, "--virtual-time-budget=15000", *options, *([DARK] * dark))
-        pixels = image.imread(tmp_path / "page.png")[:, :width, :3]
-        assert pixels.mean() < 0.35 if dark else pixels.mean() > 0.8
-        assert pixels.std() > 0.05
+    number = len(frames)
+    frames[number] = framed(f"{root}/", width, READY + "return {};", height=900)
+    options = [f"--screenshot={tmp_path / 'page.png'}", f"--window-size={max(width, 500)},900"]
+    run_browser(f"{root}/frame/{number}", tmp_path, "--virtual-time-budget=15000", *options, *([DARK] * dark))
+    pixels = image.imread(tmp_path / "page.png")[:, :width, :3]
+    assert pixels.mean() < 0.35 if dark else pixels.mean() > 0.8
+    assert pixels.std() > 0.05

@@ -1,11 +1,11 @@
-"""One small cluster for all tests of the folder, over the loopback only."""
+"""One small cluster for all tests of a file, over the loopback only; it ends with them, for it is never quite idle."""
 
 import pytest
 
 from bayesvm.distributed.engine import local_cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def client():
     """Two workers of one thread each, in processes of their own."""
     pytest.importorskip("dask", reason="dask and distributed are not installed")

@@ -1,5 +1,6 @@
 """On a Dask cluster: equal results from every source and partition, faults, progress, joblib's backend."""
 
+import contextlib
 import json
 import os
 import signal
@@ -16,6 +17,7 @@ import bayesvm
 from bayesvm.distributed import DistributedSVC, DistributedSVR
 
 pytest.importorskip("dask", reason="dask and distributed are not installed")
+pytestmark = pytest.mark.xdist_group("dask cluster")  # one for all
 
 
 def data(n=120, seed=0):
@@ -109,9 +111,85 @@ def test_a_directory_of_parquet_files(client, local, tmp_path, on_cluster):
         svc().fit(tmp_path / "none", "y")
 
 
+def in_files(folder, **columns):
+    """Write rows to three Parquet files, one of them empty, and return the inputs as a frame."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(X, columns=list("abc"))
+    for i, rows in enumerate((slice(0, 30), slice(30, 30), slice(30, 120))):
+        frame.assign(**columns)[rows].to_parquet(folder / f"{i}.parquet")
+    return frame
+
+
+THREE = np.array(["low", "middle", "high"])[np.digitize(TARGETS, [-0.7, 0.7])]
+WEIGHTS = np.arange(120) % 3 + 0.5
+
+
+@pytest.fixture(scope="module")
+def of_three_classes():
+    return svc(class_weight="balanced").fit(X, THREE, WEIGHTS).predict_proba(X)
+
+
+@pytest.mark.parametrize("kind", [str, "category", int])
+def test_several_weighted_classes_from_files(tmp_path, of_three_classes, kind):
+    pd = pytest.importorskip("pandas")
+    labels = np.array(["high", "low", "middle"]).searchsorted(THREE) if kind is int else THREE
+    frame = in_files(tmp_path, y=pd.Series(labels).astype(kind), w=WEIGHTS)
+    machine = svc(class_weight="balanced").fit(tmp_path, "y", "w")
+    assert machine.classes_.tolist() == ([0, 1, 2] if kind is int else ["high", "low", "middle"])
+    assert machine.predict(frame[:1]).dtype.kind == ("i" if kind is int else "U")
+    np.testing.assert_allclose(machine.predict_proba(frame), of_three_classes, atol=1e-10)
+
+
+@pytest.mark.parametrize("partitions", [2, 5])
+def test_several_weighted_classes_from_dask_frames(client, of_three_classes, partitions):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=THREE, w=WEIGHTS)
+    ddf = dd.from_pandas(frame, npartitions=partitions)
+    for own in (None, client):  # without a cluster the partitions are read by threads
+        machine = svc(class_weight="balanced", client=own).fit(ddf[list("abc")], ddf["y"], ddf["w"])
+        np.testing.assert_allclose(machine.predict_proba(frame[list("abc")]), of_three_classes, atol=1e-8)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_missing_label_is_named(tmp_path, missing):
+    labels = THREE.astype(object) if missing is None else LABELS.astype(float)
+    labels[5] = missing
+    in_files(tmp_path, y=labels)
+    with pytest.raises(ValueError, match="part 0 of the data: expected a label in every row, found none in row 5"):
+        svc().fit(tmp_path, "y")
+
+
+def test_a_number_of_workers_starts_a_cluster_and_closes_it(client, local, monkeypatch):
+    seen = []
+
+    @contextlib.contextmanager
+    def own(n_workers):
+        seen.append(n_workers)
+        yield client
+        seen.append("closed")
+
+    monkeypatch.setattr("bayesvm.distributed.engine.local_cluster", own)
+    machine = svc(client=3).fit(X, LABELS)
+    assert seen == [3, "closed"]
+    np.testing.assert_allclose(machine.predict_proba(X), local.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.slow
 def test_a_cluster_that_the_fit_starts_and_closes(local):
     machine = svc(client=1).fit(X, LABELS)
     np.testing.assert_allclose(machine.predict_proba(X), local.predict_proba(X), atol=1e-9)
+
+
+def test_parts_with_bad_values_are_named(client):
+    import dask.array as da
+
+    spoilt = np.ones((30, 2))
+    spoilt[25] = np.nan
+    with pytest.raises(ValueError, match="part 2 of the data: expected finite inputs"):
+        DistributedSVR(client=client).fit(
+            da.from_array(spoilt, chunks=(10, 2)), da.from_array(np.arange(30.0), chunks=10)
+        )
 
 
 def test_pickles_need_no_cluster(client):
@@ -159,7 +237,9 @@ DistributedSVC("rbf + constant", **OPTIONS, checkpoint="log.jsonl").fit(X, y)
 """
 
 
-@pytest.mark.parametrize("seed", [None, 0], ids=["in the sample", "on all rows"])
+@pytest.mark.parametrize(
+    "seed", [pytest.param(None, id="in the sample", marks=pytest.mark.slow), pytest.param(0, id="on all rows")]
+)
 def test_a_killed_client_resumes_from_its_checkpoint(client, tmp_path, seed):
     options = {"n_starts": 1, "inducing": 20, "block_size": 12, "sample_size": 60, "random_state": seed}
     stop = 3 if seed is None else DistributedSVC(KERNEL, **options).fit(X, LABELS).n_iter_ - 1

@@ -83,14 +83,3 @@ def test_classes_are_counted_with_their_first_rows():
     assert list(found["b"].first[:36]) == expected
     assert found["b"].first[36] == (1, 1)
     assert len(found["a"].first) == len(found["b"].first) == 50
-
-
-def test_parts_with_bad_values_are_named(client):
-    import dask.array as da
-
-    from bayesvm.distributed import DistributedSVR
-
-    X = np.ones((30, 2))
-    X[25] = np.nan
-    with pytest.raises(ValueError, match="part 2 of the data: expected finite inputs"):
-        DistributedSVR(client=client).fit(da.from_array(X, chunks=(10, 2)), da.from_array(np.arange(30.0), chunks=10))

@@ -43,9 +43,18 @@ def as_call(command):
 WITH_CODE = [page for page in PAGES if "_build" not in page.parts and blocks(page)]
 #: What a page needs beyond the library itself.
 NEEDS = {"experiments.md": "bayesvm.experiments", "tutorial.md": "typer", "serving.md": "typer"}
+#: Pages that take longest. Their blocks run with the slow tests and whenever the documentation is built, which fails
+#: where a block does.
+LONG = ("bayesian_svc.md", "choice_of_kernel.md", "distributed.md", "probabilistic_svc.md", "tutorial.md")
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.relative_to(ROOT).as_posix())
+def parameter(page):
+    """Return a page as a parameter of the test, slow if it is one of the long ones."""
+    marks = [pytest.mark.slow] if page.name in LONG else []
+    return pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=marks)
+
+
+@pytest.mark.parametrize("page", [parameter(page) for page in WITH_CODE])
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     pytest.importorskip(NEEDS.get(page.name, "bayesvm"))
     monkeypatch.chdir(tmp_path)

@@ -34,7 +34,7 @@ def share(machine, word):
     return sum(c.weight for c in machine.candidates_ if word in c.kernel)
 
 
-def problem(machine, n=60):
+def problem(machine, n=40):
     """Return data for a classifier or a regressor, and rows to predict."""
     X, y = irrelevant_features(n, 3) if is_classifier(machine) else curve(n, 2)
     return X, y, np.random.default_rng(7).normal(size=(9, X.shape[1]))
@@ -230,7 +230,7 @@ def test_sparse_inputs_are_the_dense_ones(cls):
 
 @pytest.mark.parametrize("cls", [*CLASSIFIERS, *REGRESSORS])
 def test_weights_are_repetitions(cls):
-    X, y, rows = problem(cls(), 40)
+    X, y, rows = problem(cls())
     counts = 1 + (np.arange(len(y)) % 5 == 0)
     weighted = cls().fit(X, y, sample_weight=counts)
     repeated = cls().fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
@@ -294,11 +294,11 @@ def test_a_few_rows(cls, n):
         (BayesianSVC, {"calibrate": "loo"}),
         (BayesianSVC, {"likelihood": "logistic"}),
         (BayesianSVC, {"inference": "ep"}),
-        (BayesianSVC, {"class_weight": "balanced"}),
+        pytest.param(BayesianSVC, {"class_weight": "balanced"}, marks=pytest.mark.slow),
         (GPClassifier, {"inference": "ep"}),
         (GPClassifier, {"likelihood": "logistic"}),
         (GPRegressor, {"calibrate": "auto"}),
-        (GPRegressor, {"likelihood": "laplace", "inference": "ep"}),
+        pytest.param(GPRegressor, {"likelihood": "laplace", "inference": "ep"}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -320,9 +320,11 @@ def test_without_calibration_the_candidates_alone_are_averaged():
     assert all((c.scale, c.shift) == (1.0, 0.0) for c in machine.calibration_)
 
 
-@pytest.mark.parametrize("cls", [*CLASSIFIERS, *REGRESSORS])
+@pytest.mark.parametrize(
+    "cls", [GPClassifier, GPRegressor, *(pytest.param(c, marks=pytest.mark.slow) for c in (BayesianSVC, BayesianSVR))]
+)
 def test_theta_is_averaged_over(cls):
-    X, y, rows = problem(cls(), 40)
+    X, y, rows = problem(cls())
     options = {"kernel": None} if is_classifier(cls()) else {}
     plain, machine = cls(**options).fit(X, y), cls(theta="integrate", **options).fit(X, y)
     assert len(machine.integration_) == max(1, len(kept(machine)))
@@ -340,7 +342,7 @@ def test_theta_is_averaged_over(cls):
     "options", [{"kernel": None}, {"ard": True}, {"kernel": Gaussian() + Constant()}, {"kernel": "rbf"}], ids=str
 )
 def test_a_given_form_is_no_choice(cls, options):
-    X, y, _ = problem(cls(), 40)
+    X, y, _ = problem(cls())
     machine = cls(**options).fit(X, y)
     assert machine.candidates_ == ()
     assert not isinstance(machine.models_[0], AveragedModel)

@@ -291,7 +291,7 @@ X = rng.normal(size=(3000, 5)); y = rng.integers(0, CLASSES, size=3000)
 X0, y0 = X.copy(), y.copy()
 machine = ExtendedSVC(C=1e6, kernel=Gaussian(1.0, 3.0), tol=1e-9, cache_size=50, warm_start=True, n_jobs=JOBS)
 def send():
-    time.sleep(1.0); os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.4); os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=send, daemon=True).start()
 try:
     machine.fit(X, y)

@@ -5,6 +5,7 @@ The sizes at which approximations begin are made small, so that a few hundred ro
 
 import logging
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -17,7 +18,9 @@ from bayesvm.estimators import _large
 from bayesvm.hyper import large as search
 from bayesvm.inference import EP
 from bayesvm.kernels import Constant, Gaussian, Matern32
+from bayesvm.likelihoods import Logistic, Trigonometric
 from bayesvm.models import large as models
+from bayesvm.models import large_choice
 from bayesvm.models.large import LocalModel
 from bayesvm.persistence import load, save
 
@@ -148,7 +151,7 @@ def test_three_classes_and_weights():
     weights = np.random.default_rng(0).uniform(0.5, 2.0, y.size)
     for multi_class, calibrate, n_models in (("ovr", None, 3), ("shared", None, 1), ("shared", "auto", 1)):
         given = {"multi_class": multi_class, "calibrate": calibrate, "inducing": 30}
-        machine = GPClassifier(**given, **QUICK).fit(X, y, sample_weight=weights)
+        machine = GPClassifier("rbf + constant", **given, **QUICK).fit(X, y, sample_weight=weights)
         assert machine.predict_proba(X).shape == (400, 3)
         assert np.mean(machine.predict(X) == y) > 0.9
         assert machine.log_evidence_bounds_.shape == (n_models, 2)
@@ -189,7 +192,7 @@ def test_sparse_inputs():
 @pytest.mark.parametrize("make", [GPRegressor, BayesianSVC])
 @pytest.mark.parametrize("inducing", ["auto", 25])
 def test_saving_and_copying(make, inducing, tmp_path):
-    X, y = labels() if make is BayesianSVC else waves()[::2]
+    X, y = labels(240) if make is BayesianSVC else waves(240)[::2]
     machine = make(inducing=inducing, **QUICK).fit(X, y)
     save(machine, tmp_path / "machine.bvm")
     method = "predict_proba" if make is BayesianSVC else "predict"
@@ -220,15 +223,42 @@ def test_what_is_asked_for_and_when():
     for value in (0, -3, 2.5, "many"):
         with pytest.raises(ValueError, match="inducing: expected 'auto' or None or an integer of at least 1"):
             GPRegressor(inducing=value).fit(X, y)
-    with pytest.raises(ValueError, match="inducing: expected 'auto' or None with EP inference, found 20"):
-        GPClassifier(inducing=20, inference="ep").fit(X, y > 0.0)
+    with pytest.raises(ValueError, match="inducing: expected 'auto' or None with Variational inference, found 20"):
+        GPClassifier(inducing=20, inference="variational").fit(X, y > 0.0)
 
 
 def test_inference_methods_without_inducing_inputs_use_neighbours():
     X, y = labels(240)
-    machine = GPClassifier(Matern32(5.0, 0.5) + Constant(), inference=EP(), optimizer=None).fit(X, y)
+    machine = GPClassifier(Matern32(5.0, 0.5) + Constant(), inference="variational", optimizer=None).fit(X, y)
     assert isinstance(machine.models_[0], LocalModel)
     assert np.mean(machine.predict(X) == y) > 0.9
+
+
+@pytest.mark.parametrize("make", [GPClassifier, BayesianSVC])
+def test_expectation_propagation_with_all_rows_as_inducing_inputs_is_the_exact_one(make):
+    X, y = labels(120)
+    given = {"kernel": Matern32(5.0, 0.5) + Constant(), "optimizer": None, "calibrate": None, "reduce": None}
+    new = waves(40, 1)[0]
+    exact = make(inference=EP(), inducing=None, **given).fit(X, y)
+    for how in ({"inference": EP()}, {"posterior": "ep"}):
+        machine = make(inducing=120, **how, **given).fit(X, y)
+        for a, b in zip(machine.predict_latent(new), exact.predict_latent(new), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-6 if "inference" in how else 1e-3)
+        assert machine.models_[0].posteriors[0].support.size == 120
+    learnt = make(inducing=30, inference="ep", kernel="rbf", **QUICK).fit(X, y)
+    assert learnt.log_evidence_ > machine.log_evidence_ - 20.0
+    assert learnt.log_evidence() == pytest.approx(learnt.log_evidence_, rel=1e-5)
+
+
+def test_neighbours_predict_by_expectation_propagation_where_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(search, "ENOUGH", 0.0)
+    X, y = labels(240)
+    given = {"kernel": Matern32(5.0, 0.2) + Constant(), "optimizer": None, "calibrate": None, "random_state": 0}
+    found = [BayesianSVC(posterior=name, **given).fit(X, y) for name in ("laplace", "ep")]
+    assert all(isinstance(machine.models_[0], LocalModel) for machine in found)
+    a, b = (machine.predict_latent(X[:20])[1] for machine in found)
+    assert np.max(np.abs(a - b)) > 1e-3
+    assert found[0].log_evidence_ == pytest.approx(found[1].log_evidence_)
 
 
 def test_memory_is_asked_for_before_the_fit(monkeypatch):
@@ -236,6 +266,16 @@ def test_memory_is_asked_for_before_the_fit(monkeypatch):
     monkeypatch.setattr(_large, "physical_memory", lambda: 10_000)
     with pytest.raises(MemoryError, match=r"an exact fit of 150 rows needs about .* GiB.*use inducing='auto'"):
         GPRegressor(inducing=None).fit(X, y)
+
+
+def test_what_a_fit_of_many_rows_needs_is_stated_before_it_and_refused_if_it_is_too_much(monkeypatch, caplog):
+    X, _, y = waves(300)
+    with caplog.at_level(logging.INFO, logger="bayesvm"):
+        GPRegressor("rbf", inducing=20, optimizer=None).fit(X, y)
+    assert re.search(r"300 rows, 2 features: .* up to about \d+ MiB and \d+ s on one core", caplog.messages[0])
+    monkeypatch.setattr(_large, "physical_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"a fit of 300 rows with 2 features needs .* use fewer rows, or bay"):
+        GPRegressor("rbf", inducing=20).fit(X, y)
 
 
 def test_a_warning_where_inducing_inputs_are_too_few_and_rows_too_many_for_neighbours(monkeypatch, caplog):
@@ -264,7 +304,7 @@ def test_the_evidence_of_the_model_and_other_hyperparameters():
 def test_an_interrupt_before_anything_is_found_leaves_the_estimator_unfitted(monkeypatch):
     X, _, y = waves()
     machine = GPRegressor(**QUICK)
-    monkeypatch.setattr(models, "maximize_on_blocks", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(large_choice, "maximize_on_blocks", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         machine.fit(X, y)
     assert not hasattr(machine, "models_")
@@ -318,6 +358,15 @@ def test_a_warm_start_keeps_the_kernel_that_was_chosen(caplog):
         assert machine.fit(X, y).theta_names_ == names
     assert "the search begins with the hyperparameters of the last fit" in caplog.text
     assert "log evidence per row" not in caplog.text  # no kernels were compared
+
+
+def test_a_warm_start_keeps_the_likelihood_that_was_chosen():
+    X, _, y = waves(rough=False)
+    t = np.where(y + 0.5 * np.random.default_rng(3).normal(size=y.size) > 0.0, 1, 0)
+    for choice in (Logistic(), Trigonometric()):
+        machine = BayesianSVC("rbf", inducing=25, warm_start=True, **QUICK).set_params(likelihood=choice)
+        machine.fit(X[:300], t[:300]).set_params(likelihood="auto").fit(X, t)
+        assert type(machine.likelihood_) is type(choice)
 
 
 def test_a_warm_start_on_the_same_rows_stays_where_it_is():

@@ -27,7 +27,26 @@ def test_the_registry_has_every_public_estimator():
     assert estimator_names() == NAMES
 
 
-@parametrize_with_checks(instances())
+#: Checks that differ from another one of the list in the container of the data alone: memory maps of 64-bit numbers
+#: (those of 32 bits stay), sparse matrices (sparse arrays stay).
+ALIKE = {
+    ("check_classifiers_train", (("readonly_memmap", True),)),
+    ("check_regressors_train", (("readonly_memmap", True),)),
+    ("check_estimator_sparse_matrix", ()),
+}
+
+
+def contract():
+    """Return scikit-learn's checks of all estimators; those that are almost twins of others are slow."""
+
+    def parameter(estimator, check):
+        call = getattr(check, "func", check).__name__, tuple(getattr(check, "keywords", {}).items())
+        return pytest.param(estimator, check, marks=pytest.mark.slow if call in ALIKE else ())
+
+    return [parameter(*pair) for pair in parametrize_with_checks(instances()).args[1]]
+
+
+@pytest.mark.parametrize(("estimator", "check"), contract(), ids=parametrize_with_checks([]).kwargs["ids"])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -53,7 +53,15 @@ def thinned(experiment, source):
     return dataclasses.replace(experiment, cases=tuple(case for case in experiment.cases if case.name in some))
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
+#: Experiments that take longest even in their smallest setting; others of the same papers and machines stay.
+LONG = ("chu2003-figure4", "sollich1999-figure2", "thesis-figure4.2")
+
+
+def parameter(experiment):
+    return pytest.param(experiment, id=experiment.name, marks=pytest.mark.slow if experiment.name in LONG else ())
+
+
+@pytest.mark.parametrize("experiment", [parameter(experiment) for experiment in EXPERIMENTS])
 def test_every_experiment_runs_in_its_smallest_setting(experiment, data, tmp_path):
     said = []
     experiment = thinned(experiment, Source.of(data))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import select
@@ -26,9 +27,18 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "estimators")]
 
 #: How many cases of a category there are to be; beyond, data and files go on as long as there is time.
-WANTED = {"data": 10_000, "files": 10_000, "interrupts": 500, "kills": 200, "disks": 100, "properties": 400}
+WANTED = {
+    "data": 5000,
+    "options": 5000,
+    "files": 10_000,
+    "interrupts": 500,
+    "kills": 200,
+    "disks": 100,
+    "properties": 400,
+}
+ENDLESS = ("data", "options", "files")
 #: Cases per child process, and seconds without an answer after which it hangs.
-BATCH = {"data": 100, "files": 500, "interrupts": 25, "kills": 20, "disks": 20, "properties": 10}
+BATCH = {"data": 100, "options": 50, "files": 500, "interrupts": 25, "kills": 20, "disks": 20, "properties": 10}
 PATIENCE = 300.0
 GOOD = ("fitted", "refused", "raised", "fitted before", "complete", "same model", "holds", "does not apply")
 
@@ -39,6 +49,13 @@ def data_case(number: int) -> tuple[str, str]:
     import hostile_data as data
 
     return data.judge(data.draw(number))
+
+
+def options_case(number: int) -> tuple[str, str]:
+    """A hostile data set for an estimator with its defaults or main options."""
+    import hostile_options
+
+    return hostile_options.judged(number)
 
 
 def files_case(number: int) -> tuple[str, str]:
@@ -95,6 +112,7 @@ def properties_case(number: int) -> tuple[str, str]:
 
 CASES = {
     "data": data_case,
+    "options": options_case,
     "files": files_case,
     "interrupts": interrupts_case,
     "kills": kills_case,
@@ -120,10 +138,13 @@ def reproduction(record: dict) -> str:
     text = (
         f"# {record['outcome']}: {record['detail']}\n# python tests/hostile/run_hostile.py --case {category} {number}\n"
     )
-    if category == "data" and record["outcome"] not in ("crash", "hang"):
+    if category in ("data", "options") and record["outcome"] not in ("crash", "hang"):
         import hostile_data as data
+        import hostile_options as options
 
-        text += data.reproduction(data.smallest(data.draw(number))) + "\n"
+        case = data.draw(number) if category == "data" else options.draw(number)
+        with options.few_are_many() if options.MANY in case.kinds else contextlib.nullcontext():
+            text += data.reproduction(data.smallest(case)) + "\n"
     return text
 
 
@@ -223,11 +244,11 @@ def _read_answers(folder: Folder, child: subprocess.Popen, number: int) -> int:
     return number
 
 
-def choose(folder: Folder) -> str:
-    """Return the category that is furthest behind; beyond all that is wanted, data and files in turn."""
-    shares = {category: folder.next(category) / wanted for category, wanted in WANTED.items()}
-    behind = {category: share for category, share in shares.items() if share < 1.0 or category in ("data", "files")}
-    return min(behind, key=behind.__getitem__)
+def choose(folder: Folder, among: list[str]) -> str | None:
+    """Return the category that is furthest behind; beyond all that is wanted, those without an end in turn."""
+    shares = {category: folder.next(category) / WANTED[category] for category in among}
+    behind = {category: share for category, share in shares.items() if share < 1.0 or category in ENDLESS}
+    return min(behind, key=behind.__getitem__, default=None)
 
 
 def main() -> int:
@@ -235,6 +256,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--hours", type=float, default=8.0)
     parser.add_argument("--folder", type=Path, default=Path("build/hostile"))
+    parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES), help="some categories")
     parser.add_argument("--summary", action="store_true")
     parser.add_argument("--again", action="store_true", help="run the cases that failed once more")
     parser.add_argument("--case", nargs=2, metavar=("CATEGORY", "NUMBER"))
@@ -256,7 +278,10 @@ def main() -> int:
     end = time.monotonic() + 3600.0 * options.hours
     try:
         while not (options.summary or options.again) and time.monotonic() < end:
-            run_batch(folder, choose(folder))
+            category = choose(folder, options.only)
+            if category is None:
+                break
+            run_batch(folder, category)
     except KeyboardInterrupt:
         print("interrupted; the next run goes on from here")
     print(folder.summary())

@@ -140,3 +140,10 @@ def test_an_interrupt_while_switching_on_is_reported():
         after = switch_on(Maximizer(callback=interrupt), objective, before)
     assert after.interrupted
     assert after.value >= before.value
+
+
+def test_there_is_nothing_to_switch_on_where_nothing_is_off_or_has_a_relevance():
+    for kernel, relevance in ((KERNEL, np.ones(D)), (Constant(), ())):
+        objective = machine(lib.Logistic(), kernel)
+        before = maximum_at(objective, relevance)
+        assert switch_on(Maximizer(), objective, before) is before

@@ -14,6 +14,7 @@ from bayesvm.inference import Exact, Laplace
 from bayesvm.inference.low_rank import features
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, Precomputed
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.solvers import Status
 from bayesvm.testing import five_point, relative_error
 
 LIKELIHOODS = [
@@ -67,6 +68,7 @@ def test_all_rows_as_inducing_inputs_are_the_exact_machine(likelihood, weights):
     np.testing.assert_allclose(q.factor.matrix(), q.factor.apply(np.eye(len(X))), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_two_thousand_rows_as_inducing_inputs_are_the_exact_machine():
     X, y, noise = problem(lib.GaussianNoise(), n=2000)
     kernel = Matern32(2.0, 0.8) + Constant(0.5)
@@ -174,3 +176,25 @@ def test_greedy_choice_takes_the_largest_conditional_variance():
 def test_greedy_choice_ends_with_the_rank():
     X = Inputs(points(30))
     assert greedy_rows(Linear(), X, 30).rows.size == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("MAX_STEPS", Status.MAX_ITER), ("HALVINGS", Status.STALLED)], ids=["steps", "halvings"]
+)
+def test_a_mode_that_is_not_reached_is_told(name, status, monkeypatch):
+    X, y, likelihood = problem(lib.Logistic())
+    objective = InducingObjective(Matern32(50.0, 0.8) + Constant(0.5), likelihood, X, y, np.arange(12))
+    reached = objective.evaluate(objective.theta0)
+    monkeypatch.setattr(f"bayesvm.inference.low_rank.weights.{name}", 1 if name == "MAX_STEPS" else 0)
+    found = objective.evaluate(objective.theta0)
+    assert reached.evidence.status is Status.CONVERGED
+    assert found.evidence.status is status
+    assert found.value < reached.value
+
+
+def test_weights_of_a_warm_start_that_are_worse_than_none_are_dropped():
+    X, y, likelihood = problem(lib.Logistic())
+    objective = InducingObjective(Matern32(2.0, 0.8) + Constant(0.5), likelihood, X, y, np.arange(12))
+    reached = objective.evaluate(objective.theta0)
+    again = objective.evaluate(objective.theta0, -1e3 * reached.evidence.latent)
+    assert again.value == pytest.approx(reached.value, rel=1e-12)

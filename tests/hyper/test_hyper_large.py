@@ -10,7 +10,7 @@ from bayesvm.hyper.cost import expected_cost
 from bayesvm.hyper.inducing import InducingObjective
 from bayesvm.hyper.large import LargeProblem, covered, describe, maximize_large, typical_curvature
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective
-from bayesvm.inference import EP, Exact, Laplace
+from bayesvm.inference import Exact, Laplace, Variational
 from bayesvm.kernels import Constant, Gaussian, Matern32
 from bayesvm.kernels.inputs import Inputs
 
@@ -70,7 +70,7 @@ def test_the_evidence_decides_for_other_likelihoods(lengthscale, monkeypatch):
 
 
 def test_methods_without_weights_use_neighbours():
-    p = problem(lib.Probit(), 5.0, inference=EP())
+    p = problem(lib.Probit(), 5.0, inference=Variational())
     assert isinstance(p.at(p.theta0), LocalObjective)
 
 

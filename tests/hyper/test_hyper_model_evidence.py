@@ -9,7 +9,12 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.hyper.model_evidence import integrated_evidence
+from bayesvm.hyper import EvidenceObjective, LogNormal, Maximizer
+from bayesvm.hyper.model_evidence import has_jumps, integrated_evidence, nearby_maximum
+from bayesvm.inference import Laplace
+from bayesvm.kernels import Constant, Gaussian
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods import Logistic, Trigonometric
 from bayesvm.solvers.base import Status
 
 
@@ -155,3 +160,32 @@ def test_long_sampling_of_theta_agrees_within_the_stated_error(name, monkeypatch
     assert error < 0.05
     assert abs(found.value - truth) <= found.error
     assert found.error < 0.6
+
+
+# -- the maximum under another hyperprior ------------------------------------------------------------------------------
+def labelled(likelihood, kernel):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(30, 2))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=30) > 0.0, 1.0, -1.0)
+    return EvidenceObjective(kernel, likelihood, Laplace(), Inputs(X), y, LogNormal(0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "jumps"), [(Logistic(), False), (Trigonometric(), True)], ids=["smooth", "jumps"]
+)
+def test_the_search_goes_on_from_a_theta_of_another_hyperprior(likelihood, jumps):
+    objective = labelled(likelihood, Gaussian() + Constant())
+    assert has_jumps(objective) is jumps
+    theta = objective.theta0 + np.array([1.0, -0.5, 0.3])
+    found = nearby_maximum(objective, theta)
+    assert found.value >= Maximizer().maximize(objective, [theta]).value - 1e-6
+    assert found.value > objective.evaluate(theta).value
+    assert len(found.history) == 1 + jumps
+
+
+def test_an_interrupt_of_that_search_is_raised(monkeypatch):
+    objective = labelled(Logistic(), Gaussian() + Constant())
+    plain = Maximizer.maximize
+    monkeypatch.setattr(Maximizer, "maximize", lambda *args, **options: plain(*args, **options).as_interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        nearby_maximum(objective, objective.theta0)

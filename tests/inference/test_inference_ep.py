@@ -43,12 +43,21 @@ def test_conformance_with_weights(likelihood):
     check_inference(TIGHT, lib.Weighted(likelihood, np.linspace(0.4, 3.0, 40)))
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=NAMES)
-@pytest.mark.parametrize(
-    "kernel",
-    [Gaussian(2.0, 1.5, ard=True) + Constant(), Matern32() + Linear(0.1), RationalQuadratic() + Constant(0.5)],
-    ids=["gaussian-ard", "matern-linear", "rational-quadratic"],
-)
+KERNELS = {
+    "gaussian-ard": Gaussian(2.0, 1.5, ard=True) + Constant(),
+    "matern-linear": Matern32() + Linear(0.1),
+    "rational-quadratic": RationalQuadratic() + Constant(0.5),
+}
+#: Every likelihood with one kernel, every kernel with two likelihoods; all the others are slow.
+PAIRS = [
+    pytest.param(likelihood, kernel, id=f"{name}-{form}", marks=() if quick else pytest.mark.slow)
+    for name, likelihood in zip(NAMES, LIKELIHOODS, strict=True)
+    for form, kernel in KERNELS.items()
+    for quick in [form == "gaussian-ard" or name in ("Trigonometric", "SoftInsensitive")]
+]
+
+
+@pytest.mark.parametrize(("likelihood", "kernel"), PAIRS)
 def test_gradient_in_all_hyperparameters(likelihood, kernel):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(25, 2))
@@ -246,8 +255,8 @@ def test_far_points_of_a_sparse_likelihood_drop_out():
 
 def test_pruning_hardly_moves_the_posterior():
     K, y = problem(lib.Trigonometric(), n=80)
-    full, _, _ = TIGHT.posterior(K, y, lib.Trigonometric())
-    less, _, status = EP(tol=1e-10, prune=0.05).posterior(K, y, lib.Trigonometric())
+    full, *_ = TIGHT.posterior(K, y, lib.Trigonometric())
+    less, _, status, _ = EP(tol=1e-10, prune=0.05).posterior(K, y, lib.Trigonometric())
     assert status.ok
     assert less.support.size < full.support.size
     deviation = np.sqrt(full.var(K[:, full.support], np.diag(K)))
@@ -325,3 +334,15 @@ def test_no_site_is_so_precise_that_rounding_leaves_no_posterior():
     posterior, evidence = EP().infer(K, y, likelihood, warm_start=sites)
     assert np.isfinite(evidence.value)
     assert np.all(np.isfinite(posterior.coefficients(30)))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 9, 11, 14])
+def test_weights_of_many_magnitudes_do_not_make_sweeps_oscillate(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 3))
+    f = X[:, 0] + np.sin(2.0 * X[:, 2]) + 0.3 * rng.normal(size=30)
+    likelihood = lib.Weighted(lib.Trigonometric(), 10.0 ** rng.uniform(-4.0, 6.0, 30))
+    K = Gaussian(16.0, 2.0).gram(Inputs(X))
+    _, evidence = EP(tol=1e-3).infer(K, np.sign(f), likelihood)
+    assert evidence.status is Status.CONVERGED
+    assert evidence.n_iter <= 150

@@ -7,6 +7,7 @@ import pytest
 
 import bayesvm.likelihoods as lib
 from bayesvm.inference import EP, Exact, FactorAnalysed, Laplace, Marginals, leave_one_out
+from bayesvm.inference.leave_one_out import left_out_columns, left_out_means
 from bayesvm.linalg import SignedFactor, SupportFactor
 from bayesvm.testing.solvers import problem
 
@@ -120,3 +121,30 @@ def test_factor_analysed_posteriors_have_marginals_too():
     sigma = np.diag(posterior.factor.d) + posterior.factor.C @ posterior.factor.C.T
     np.testing.assert_allclose(q.var, np.diagonal(sigma), rtol=1e-7)
     np.testing.assert_allclose(q.cavity_var, q.var / (1.0 - q.var * posterior.factor.curvature), rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("inference", "likelihood"),
+    [(Laplace(), lib.Trigonometric()), (Laplace(), lib.Logistic()), (EP(), lib.Probit())],
+    ids=["sparse", "every row", "sites"],
+)
+@pytest.mark.parametrize("copies", [1.0, 1.0 + np.arange(40) % 2], ids=["plain", "copies"])
+def test_means_alone_are_those_of_the_whole_prediction(inference, likelihood, copies):
+    K, y = problem(likelihood)
+    posterior, _ = inference.infer(K, y, likelihood)
+    whole = leave_one_out(K, posterior, copies)
+    mean, left_out = left_out_means(K, posterior, copies)
+    np.testing.assert_allclose(mean, whole.mean, atol=1e-9)
+    np.testing.assert_allclose(left_out, whole.cavity_mean, atol=1e-9)
+
+
+def test_columns_with_one_factor_are_each_as_alone():
+    K, y = problem(lib.Logistic())
+    posterior, _ = Laplace().infer(K, y, lib.Logistic())
+    copies = 1.0 + np.arange(40) % 3
+    alpha = np.column_stack([posterior.alpha, -2.0 * posterior.alpha])
+    mean, left_out = left_out_columns(K, alpha, posterior.factor, copies)
+    expected = left_out_means(K, posterior, copies)
+    for column, scale in ((0, 1.0), (1, -2.0)):
+        np.testing.assert_allclose(mean[:, column], scale * expected[0], atol=1e-9)
+        np.testing.assert_allclose(left_out[:, column], scale * expected[1], atol=1e-9)

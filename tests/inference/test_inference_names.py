@@ -64,7 +64,7 @@ def test_predictions_by_expectation_propagation_leave_weak_sites_out():
     X = rng.normal(size=(120, 2))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=120) > 0.0, 1.0, -1.0)
     K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)) + 1.0
-    (few, _, status), (all_sites, _, _) = (m.posterior(K, y, Trigonometric()) for m in (PREDICTIVE_EP, EP()))
+    (few, _, status, _), (all_sites, *_) = (m.posterior(K, y, Trigonometric()) for m in (PREDICTIVE_EP, EP()))
     assert status.ok
     assert few.support.size < all_sites.support.size
     deviation = np.sqrt(all_sites.var(K[:, all_sites.support], np.diagonal(K)))

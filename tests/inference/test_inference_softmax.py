@@ -255,3 +255,19 @@ def test_a_matrix_that_is_no_covariance_is_refused():
     K, Y, w = problem(10, 3)
     with pytest.raises(NotPositiveDefiniteError):
         softmax_evidence(-K, Y, w)
+
+
+# -- endings -----------------------------------------------------------------------------------------------------------
+def test_a_search_that_may_take_no_further_step_says_so(monkeypatch):
+    K, Y, w = problem()
+    monkeypatch.setattr("bayesvm.inference.softmax.MAX_ITER", 1)
+    found = evidence(K, Y, w)
+    assert found.status is Status.MAX_ITER
+    assert np.isfinite(found.value)
+
+
+def test_a_tolerance_below_rounding_ends_as_stalled_at_the_mode():
+    K, Y, w = problem()
+    found, mode = softmax_evidence(K, Y, w, tol=0.0), evidence(K, Y, w)
+    assert found.status is Status.STALLED
+    np.testing.assert_allclose(found.latent, mode.latent, atol=1e-9)

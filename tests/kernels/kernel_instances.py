@@ -67,6 +67,11 @@ def matern32(v, scale):
     return lambda x, z: v * (1 + sqrt(3 * r2(x, z, scale))) * exp(-sqrt(3 * r2(x, z, scale)))
 
 
+def logarithms(x):
+    u = (x[0] - 1.0) / 0.5, (x[2] + 2.0) / 0.01
+    return np.array([np.sign(u[0]) * np.log1p(abs(u[0])), x[1], np.sign(u[1]) * np.log1p(abs(u[1]))])
+
+
 def matern52(v, scale):
     def value(x, z):
         s = sqrt(5 * r2(x, z, scale))
@@ -137,6 +142,12 @@ CASES = [
         "rescaled-shifted",
         bk.Rescaled(bk.Polynomial(2), (1.0, -2.0, 0.5), (2.0, 0.5, 3.0)),
         lambda x, z: (dot((x - [1, -2, 0.5]) / [2, 0.5, 3], (z - [1, -2, 0.5]) / [2, 0.5, 3]) + 1) ** 2,
+        sparse=False,
+    ),
+    Case(
+        "logarithmic",
+        bk.Logarithmic(bk.Matern52(0.6, ARD, ard=True), (1.0, 0.0, -2.0), (0.5, 0.0, 0.01)),
+        lambda x, z: matern52(0.6, ARD)(logarithms(x), logarithms(z)),
         sparse=False,
     ),
     Case(

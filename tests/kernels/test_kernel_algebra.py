@@ -202,3 +202,25 @@ def test_rescaled():
         bk.Rescaled(A, (0.0,), (0.0,))
     with pytest.raises(ValueError, match=r"found shapes \(1,\) and \(2,\)"):
         bk.Rescaled(A, (0.0,), (1.0, 1.0))
+
+
+def test_logarithmic():
+    X, Z = 10.0 * points(8), points(3, seed=2)
+    origin, unit = (1.0, -2.0, 0.5), (2.0, 0.0, 1e-3)
+    k = bk.Logarithmic(bk.Gaussian(ard=True) + bk.Linear(), origin, unit).bind(3, ["a", "b", "c"])
+
+    def mapped(A):
+        columns = [np.sign(a - o) * np.log1p(np.abs(a - o) / c) if c else a for a, o, c in zip(A.T, origin, unit)]
+        return np.column_stack(columns)
+
+    np.testing.assert_allclose(k.gram(X, Z), k.kernel.gram(mapped(X), mapped(Z)), rtol=1e-12)
+    assert k.names == k.kernel.names
+    assert str(k).startswith("logarithmic(Gaussian(")
+    assert eval(repr(k), vars(bk)) == k
+    check_kernel(k, X)
+    with pytest.raises(ValueError, match="Logarithmic: expected 3 features, found 2"):
+        k.gram(X[:, :2])
+    with pytest.raises(ValueError, match="units that are not negative"):
+        bk.Logarithmic(A, (0.0,), (-1.0,))
+    with pytest.raises(ValueError, match=r"found shapes \(1,\) and \(2,\)"):
+        bk.Logarithmic(A, (0.0,), (1.0, 1.0))

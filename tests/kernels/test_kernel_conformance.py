@@ -39,7 +39,7 @@ def test_public_names():
         "Gaussian Linear Polynomial OrnsteinUhlenbeck Matern32 Matern52 RationalQuadratic BSpline Dirichlet MLP "
         "NeuralNetwork Constant Precomputed"
     )
-    others = "Kernel Stationary DotProduct Inputs Rescaled as_kernel from_sklearn"
+    others = "Kernel Stationary DotProduct Inputs Logarithmic Rescaled as_kernel from_sklearn"
     assert set(bk.__all__) == {*from_api.split(), *others.split()}
 
 
@@ -109,7 +109,7 @@ def test_sparse_equals_dense(case):
 
 @every
 def test_bounds_of_a_fresh_kernel_hold_its_defaults(case):
-    if type(case.kernel).__name__ in bk.__all__ and not isinstance(case.kernel, bk.Rescaled):
+    if type(case.kernel).__name__ in bk.__all__ and not isinstance(case.kernel, bk.Logarithmic | bk.Rescaled):
         fresh = type(case.kernel)()
         assert np.all(fresh.bounds[:, 0] < fresh.theta)
         assert np.all(fresh.theta < fresh.bounds[:, 1])

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.linalg.cholesky import cholesky
 from bayesvm.linalg.conjugate_gradients import conjugate_gradients
-from bayesvm.linalg.eigen import Complement, leading_pairs, symmetric_eigen
+from bayesvm.linalg.eigen import LONG, Complement, leading_pairs, symmetric_eigen
 
 
 def spd(n, seed, decay=0.7):
@@ -42,6 +43,19 @@ def test_symmetric_eigen_is_sorted_and_takes_empty_matrices():
     assert np.all(np.diff(values) <= 0.0)
     np.testing.assert_allclose((vectors * values) @ vectors.T, spd(9, 1), atol=1e-13)
     assert symmetric_eigen(np.empty((0, 0)))[0].size == 0
+
+
+@pytest.mark.parametrize("n", [5, LONG])
+def test_eigenvalues_that_cannot_be_computed_are_an_error(n, monkeypatch):
+    def no_convergence(A):
+        raise np.linalg.LinAlgError("no convergence")
+
+    monkeypatch.setattr(np.linalg, "eigh", no_convergence)
+    with pytest.raises(NotPositiveDefiniteError, match=rf"\({n} x {n}\) has no eigenvalues that could be computed"):
+        symmetric_eigen(np.eye(n))
+    monkeypatch.setattr(np.linalg, "eigh", lambda A: (np.full(n, np.nan), A))
+    with pytest.raises(NotPositiveDefiniteError, match="contains non-finite values"):
+        symmetric_eigen(np.eye(n))
 
 
 def test_leading_pairs_bound_the_eigenvalues_from_below():

@@ -26,3 +26,10 @@ def test_products_are_limited_and_none_is_needed_for_zero():
     np.testing.assert_array_less(np.linalg.norm(np.arange(1.0, 11.0) * x - 1.0), np.sqrt(10.0))
     np.testing.assert_array_equal(minimal_residual(product, np.zeros(10), tol=0.1, max_iter=3), 0.0)
     assert len(calls) == 3
+
+
+def test_a_direction_without_image_ends_the_search():
+    A = np.diag([2.0, 1.0, 0.0])
+    x = minimal_residual(lambda p: A @ p, np.array([2.0, 3.0, 5.0]), tol=1e-12, max_iter=10)
+    np.testing.assert_allclose(A @ x, [2.0, 3.0, 0.0], atol=1e-12)
+    np.testing.assert_array_equal(minimal_residual(lambda p: 0.0 * p, np.ones(3), tol=1e-12, max_iter=10), 0.0)

@@ -1,9 +1,10 @@
 // Hostile inputs for the native entry points, for the sanitizers: sizes, numbers and row numbers come from bytes.
 //
-// With clang's -fsanitize=fuzzer the bytes are chosen by coverage. Without it, the program draws them itself:
-//   fuzz_native ENTRY SECONDS [SEED]    ENTRY: one of the entries named below, or all of them, one after the other
+// With clang's -fsanitize=fuzzer (and BAYESVM_LIBFUZZER defined) the bytes are chosen by coverage; the environment's
+// FUZZ_ENTRY is the name of the entry. Without it, the program draws them itself:
+//   fuzz_native ENTRY SECONDS [SEED]
 // SECONDS are seconds of the processor. It says how many inputs were tried; a finding ends it by the sanitizer's
-// report, or by an input that takes too long.
+// report, or by an input that takes too long. FUZZ_ENTRY=? and ENTRY ? print the names of the entries.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 
 #include "../buffers.hpp"
 #include "../gram/loops.hpp"
+#include "../mode/laplace.hpp"
 #include "../mode/newton.hpp"
 #include "../sites/posterior.hpp"
 #include "../triangular.hpp"
@@ -192,10 +194,44 @@ void newton(Bytes& bytes) {
       }
   }
   const double* w = weighted ? weights.data() : nullptr;
-  const mode::Problem problem{K.data(), y.data(), n, loss, w, w};
-  const mode::Result result = mode::newton(plain::lapack(), problem, warm ? start.data() : nullptr, 1e-9, 60);
+  bayesvm::gram::Rows rows(K.data(), n);
+  const mode::Problem problem{rows, y.data(), n, loss, w, w};
+  const mode::Result result = mode::newton(plain::lapack(), problem, warm ? start.data() : nullptr, {1e-9, 60});
   if (result.n_iter > 60) {
     std::fprintf(stderr, "FAILED: Newton's budget is not kept\n");
+    std::abort();
+  }
+}
+
+// The evidence for a sum of up to three terms, of distances or features of all sizes.
+void laplace(Bytes& bytes) {
+  using bayesvm::gram::TermKind;
+  const std::size_t n = 1 + bytes.size(16), d = 1 + bytes.size(3);
+  const bool weighted = bytes.byte() % 2 == 0, warm = bytes.byte() % 2 == 0;
+  const mode::Loss loss = drawn_loss(bytes);
+  const std::vector<double> y = bytes.numbers(n), weights = bytes.numbers(n), start = bytes.numbers(n);
+  const std::vector<double> D = bytes.numbers(n * n), X = bytes.numbers(n * d);
+  std::vector<bayesvm::gram::Term> terms;
+  for (std::size_t k = bytes.size(3); k-- > 0;) {
+    const auto kind = static_cast<TermKind>(bytes.byte() % 6);
+    const bool features = kind == TermKind::linear || bytes.byte() % 2 == 0;
+    terms.push_back({kind, bytes.number(), bytes.number(), nullptr, nullptr, 0});
+    if (kind == TermKind::constant) continue;
+    if (features)
+      terms.back().X = X.data(), terms.back().d = d;
+    else
+      terms.back().D = D.data();
+  }
+  const bayesvm::Lapack lapack = plain::lapack();
+  const bayesvm::gram::Covariance covariance(lapack, terms, n);
+  const double* w = weighted ? weights.data() : nullptr;
+  const mode::Evidence found =
+      mode::laplace(lapack, covariance, {y.data(), loss, w, w}, warm ? start.data() : nullptr, {1e-9, 60});
+  std::size_t count = 0;
+  for (const bayesvm::gram::Term& term : terms)
+    count += term.count();
+  if (found.mode.ending != mode::Ending::not_positive_definite && found.gradient.size() != count) {
+    std::fprintf(stderr, "FAILED: a derivative is missing\n");
     std::abort();
   }
 }
@@ -248,40 +284,52 @@ const Entry entries[] = {{"gaussian_from_inner", gaussian_from_inner},
                          {"solver", solver},
                          {"derivatives", derivatives},
                          {"newton", newton},
+                         {"laplace", laplace},
                          {"site_posterior", site_posterior},
                          {"triangular", triangular}};
 
+const Entry* named(const std::string& name) {
+  for (const Entry& entry : entries)
+    if (name == entry.name) return &entry;
+  for (const Entry& entry : entries)
+    std::printf("%s\n", entry.name);
+  std::exit(name == "?" ? 0 : 2);
+}
+
 } // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  Bytes bytes(data + 1, size - 1);
-  entries[data[0] % (sizeof entries / sizeof *entries)].run(bytes);
+#ifdef BAYESVM_LIBFUZZER
+namespace {
+const Entry* chosen = nullptr;
+}
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  const char* const name = std::getenv("FUZZ_ENTRY");
+  chosen = named(name ? name : "");
+  std::atexit([] { std::printf("processor seconds: %.0f\n", static_cast<double>(std::clock()) / CLOCKS_PER_SEC); });
   return 0;
 }
 
-#ifndef BAYESVM_LIBFUZZER
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Bytes bytes(data, size);
+  chosen->run(bytes);
+  return 0;
+}
+#else
 int main(int argc, char** argv) {
-  if (argc < 3) {
-    std::fprintf(stderr, "usage: fuzz_native ENTRY SECONDS [SEED]\n");
-    return 2;
+  const Entry* const entry = named(argc > 1 ? argv[1] : "");
+  const double seconds = argc > 2 ? std::atof(argv[2]) : 1.0;
+  std::mt19937_64 random(argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 0);
+  const std::clock_t begin = std::clock();
+  long count = 0;
+  for (; static_cast<double>(std::clock() - begin) < seconds * CLOCKS_PER_SEC; ++count) {
+    std::vector<std::uint8_t> data(random() % 4096);
+    for (std::uint8_t& byte : data)
+      byte = static_cast<std::uint8_t>(random());
+    Bytes bytes(data.data(), data.size());
+    entry->run(bytes);
   }
-  const unsigned seed = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 0;
-  for (const Entry& entry : entries) {
-    if (std::string(argv[1]) != "all" && std::string(argv[1]) != entry.name) continue;
-    std::mt19937_64 random(seed);
-    const std::clock_t begin = std::clock();
-    const double seconds = std::atof(argv[2]);
-    long count = 0;
-    for (; static_cast<double>(std::clock() - begin) < seconds * CLOCKS_PER_SEC; ++count) {
-      std::vector<std::uint8_t> data(random() % 4096);
-      for (std::uint8_t& byte : data)
-        byte = static_cast<std::uint8_t>(random());
-      Bytes bytes(data.data(), data.size());
-      entry.run(bytes);
-    }
-    std::printf("%s: %ld inputs, no finding\n", entry.name, count);
-  }
+  std::printf("%s: %ld inputs, no finding\n", entry->name, count);
   return 0;
 }
 #endif

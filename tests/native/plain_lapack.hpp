@@ -1,5 +1,5 @@
 // Plain stand-ins for the routines of BLAS and LAPACK that native code takes from SciPy, in the cases that it calls:
-// lower triangles, no transposes, unit strides. Column-major, like the originals.
+// lower triangles (upper ones of symm), unit strides. Column-major, like the originals.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -21,11 +21,27 @@ inline void gemv(char*, int* m, int* n, double*, double* A, int* lda, double* x,
   }
 }
 
-inline void gemm(char* t, char*, int* m, int* n, int* k, double* alpha, double* A, int* lda, double* B, int* ldb,
-                 double* beta, double* C, int* ldc) {
-  int one = 1;
+inline void gemm(char* transposed, char*, int* m, int* n, int* k, double*, double* A, int* lda, double* B, int* ldb,
+                 double*, double* C, int* ldc) {
   for (int c = 0; c < *n; ++c)
-    gemv(t, m, k, alpha, A, lda, B + at(0, c, ldb), &one, beta, C + at(0, c, ldc), &one);
+    for (int r = 0; r < *m; ++r) {
+      double sum = 0.0;
+      for (int i = 0; i < *k; ++i)
+        sum += A[*transposed == 'T' ? at(i, r, lda) : at(r, i, lda)] * B[at(i, c, ldb)];
+      C[at(r, c, ldc)] = sum;
+    }
+}
+
+inline void symm(char*, char* triangle, int* m, int* n, double*, double* A, int* lda, double* B, int* ldb, double*,
+                 double* C, int* ldc) {
+  const bool upper = *triangle == 'U';
+  for (int c = 0; c < *n; ++c)
+    for (int r = 0; r < *m; ++r) {
+      double sum = 0.0;
+      for (int i = 0; i < *m; ++i)
+        sum += A[(r <= i) == upper ? at(r, i, lda) : at(i, r, lda)] * B[at(i, c, ldb)];
+      C[at(r, c, ldc)] = sum;
+    }
 }
 
 inline void symv(char*, int* n, double* alpha, double* A, int* lda, double* x, int*, double*, double* y, int*) {
@@ -55,18 +71,19 @@ inline void potrf(char*, int* n, double* A, int* lda, int* info) {
   }
 }
 
-inline void potrs(char*, int* n, int*, double* A, int* lda, double* x, int*, int* info) {
-  *info = 0;
-  for (int r = 0; r < *n; ++r) {
-    for (int k = 0; k < r; ++k)
-      x[r] -= A[at(r, k, lda)] * x[k];
-    x[r] /= A[at(r, r, lda)];
-  }
-  for (int r = *n - 1; r >= 0; --r) {
-    for (int k = r + 1; k < *n; ++k)
-      x[r] -= A[at(k, r, lda)] * x[k];
-    x[r] /= A[at(r, r, lda)];
-  }
+inline void trsv(char*, char* transposed, char*, int* n, double* A, int* lda, double* x, int*) {
+  if (*transposed == 'N')
+    for (int r = 0; r < *n; ++r) {
+      for (int k = 0; k < r; ++k)
+        x[r] -= A[at(r, k, lda)] * x[k];
+      x[r] /= A[at(r, r, lda)];
+    }
+  else
+    for (int r = *n - 1; r >= 0; --r) {
+      for (int k = r + 1; k < *n; ++k)
+        x[r] -= A[at(k, r, lda)] * x[k];
+      x[r] /= A[at(r, r, lda)];
+    }
 }
 
 inline void lauum(char*, int* n, double* A, int* lda, int* info) {
@@ -97,7 +114,7 @@ inline void trmm(char* side, char*, char*, char*, int* m, int* n, double* alpha,
 }
 
 inline bayesvm::Lapack lapack() {
-  return {potrf, potrs, lauum, trmm, symv};
+  return {potrf, trsv, lauum, trmm, symv, gemm, symm};
 }
 
 } // namespace plain

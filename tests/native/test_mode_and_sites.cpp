@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../../src/bayesvm/_core/buffers.hpp"
-#include "../../src/bayesvm/_core/mode/newton.hpp"
+#include "../../src/bayesvm/_core/mode/laplace.hpp"
 #include "../../src/bayesvm/_core/sites/posterior.hpp"
 #include "../../src/bayesvm/_core/triangular.hpp"
 #include "plain_lapack.hpp"
@@ -27,22 +27,24 @@ void expect(bool ok, const char* what) {
 
 struct Data {
   std::size_t n;
-  Vector K, y, t;
+  Vector K, y, t, x, D;
 };
 
 Data sample(std::size_t n) {
   std::mt19937 random(2);
   std::normal_distribution<double> normal;
-  Vector x(n), y(n), t(n), K(n * n);
+  Vector x(n), y(n), t(n), K(n * n), D(n * n);
   for (double& value : x)
     value = normal(random);
   for (std::size_t i = 0; i < n; ++i) {
     t[i] = std::sin(2.0 * x[i]) + 0.3 * normal(random);
     y[i] = t[i] > 0.0 ? 1.0 : -1.0;
-    for (std::size_t j = 0; j < n; ++j)
-      K[i * n + j] = 3.0 * std::exp(-0.5 * (x[i] - x[j]) * (x[i] - x[j]));
+    for (std::size_t j = 0; j < n; ++j) {
+      D[i * n + j] = (x[i] - x[j]) * (x[i] - x[j]);
+      K[i * n + j] = 3.0 * std::exp(-0.5 * D[i * n + j]);
+    }
   }
-  return {n, K, y, t};
+  return {n, K, y, t, x, D};
 }
 
 // Matrices in memory that is used again, and the vectors of a posterior.
@@ -64,10 +66,11 @@ void check(const Data& data, const mode::Loss& loss, const Vector& weights) {
   const Lapack lapack = plain::lapack();
   const Vector& y = loss.of_margin() ? data.y : data.t;
   const double* w = weights.empty() ? nullptr : weights.data();
-  const mode::Problem problem{data.K.data(), y.data(), n, loss, w, w};
-  const mode::Result cold = mode::newton(lapack, problem, nullptr, 1e-9, 400);
+  gram::Rows rows(data.K.data(), n);
+  const mode::Problem problem{rows, y.data(), n, loss, w, w};
+  const mode::Result cold = mode::newton(lapack, problem, nullptr, {1e-9, 400});
   expect(cold.ending == mode::Ending::converged, "the mode is found");
-  const mode::Result warm = mode::newton(lapack, problem, cold.point.f.data(), 1e-9, 400);
+  const mode::Result warm = mode::newton(lapack, problem, cold.point.f.data(), {1e-9, 400});
   std::vector<std::int64_t> support;
   Vector root, nu(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -91,6 +94,43 @@ void check(const Data& data, const mode::Loss& loss, const Vector& weights) {
     expect(dvar[k] == 0.0, "nu does not change a variance");
 }
 
+// The evidence by rows that are computed when they are asked for, from distances or from features, has the mode that
+// the whole matrix gives, and its derivative is that of differences.
+void check_evidence(const Data& data, const mode::Loss& loss) {
+  const Lapack lapack = plain::lapack();
+  const Vector& y = loss.of_margin() ? data.y : data.t;
+  const mode::Targets targets{y.data(), loss, nullptr, nullptr};
+  const auto value = [&](const mode::Evidence& e) {
+    double sum = -e.mode.point.objective;
+    for (std::size_t k = 0; k < e.mode.factor.order(); ++k)
+      sum -= std::log(e.mode.factor.L()[k * e.mode.factor.order() + k]);
+    return sum;
+  };
+  const auto at = [&](double variance, bool features, const double* start) {
+    const gram::Term term{gram::TermKind::gaussian,
+                          variance,
+                          1.0,
+                          features ? nullptr : data.D.data(),
+                          features ? data.x.data() : nullptr,
+                          features ? std::size_t{1} : 0};
+    const gram::Covariance covariance(lapack, {term}, data.n);
+    return mode::laplace(lapack, covariance, targets, start, {1e-11, 400});
+  };
+  gram::Rows rows(data.K.data(), data.n);
+  const mode::Result whole =
+      mode::newton(lapack, {rows, y.data(), data.n, loss, nullptr, nullptr}, nullptr, {1e-11, 400});
+  for (const bool features : {false, true})
+    for (const double* start : {static_cast<const double*>(nullptr), whole.point.f.data()}) {
+      const mode::Evidence found = at(3.0, features, start);
+      expect(std::abs(found.mode.point.objective - whole.point.objective) < 1e-8, "the mode is that of the matrix");
+      const double step = 1e-5;
+      const double slope =
+          (value(at(3.0 * std::exp(step), features, start)) - value(at(3.0 * std::exp(-step), features, start))) /
+          (2.0 * step);
+      expect(std::abs(found.gradient[0] - slope) < 1e-4 * (1.0 + std::abs(slope)), "the derivative in the variance");
+    }
+}
+
 } // namespace
 
 int main() {
@@ -106,6 +146,9 @@ int main() {
   for (const mode::Loss& loss : losses)
     for (const Vector& some : {Vector{}, weights})
       check(data, loss, some);
+  for (const mode::Loss& loss : losses) // of the other two the evidence jumps
+    if (loss.kind != mode::LossKind::trigonometric && loss.kind != mode::LossKind::soft_insensitive)
+      check_evidence(data, loss);
   std::vector<std::thread> threads;
   for (int k = 0; k < 3; ++k)
     threads.emplace_back([&data] {

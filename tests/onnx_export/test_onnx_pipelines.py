@@ -49,8 +49,9 @@ def test_they_predict_the_same(name, task):
     gaps = isinstance(STEPS[name][0], impute.SimpleImputer)
     X, new = rows(0, gaps), rows(1, gaps)
     _, labels, targets = data(40)
-    machine = BayesianSVC if task == "classification" else BayesianSVR
-    model = make_pipeline(*STEPS[name], machine(n_starts=1, max_evaluations=15))
+    quick = {"kernel": None, "n_starts": 1, "max_evaluations": 15}
+    machine = BayesianSVC(**quick) if task == "classification" else BayesianSVR(likelihood="soft-insensitive", **quick)
+    model = make_pipeline(*STEPS[name], machine)
     fitted(model, X, labels if task == "classification" else targets)
     session = runtime.InferenceSession(to_onnx(model).SerializeToString())
     expected = model.predict_proba(new) if task == "classification" else model.predict(new)
@@ -82,7 +83,7 @@ def test_what_has_no_counterpart_is_named(step, words):
     X, y, _ = data(40)
     X = np.where(np.arange(X.size).reshape(X.shape) % 9 == 0, np.nan, X) if "indicator" in words else X
     with pytest.raises(TypeError, match=words):
-        to_onnx(fitted(make_pipeline(step, BayesianSVC(n_starts=1, max_evaluations=5)), X, y))
+        to_onnx(fitted(make_pipeline(step, BayesianSVC(None, n_starts=1, max_evaluations=5)), X, y))
 
 
 def test_pipelines_must_be_fitted():

@@ -42,7 +42,7 @@ def test_transformers_of_numbers(transformer, tmp_path):
     X, y, _ = data()
     if isinstance(transformer, impute.SimpleImputer):
         X = np.where(np.arange(X.size).reshape(X.shape) % 7 == 0, np.nan, X)
-    model = fitted(make_pipeline(transformer, BayesianSVC(n_starts=1, max_evaluations=10)), X, y)
+    model = fitted(make_pipeline(transformer, BayesianSVC(None, n_starts=1, max_evaluations=10)), X, y)
     found = again(model, tmp_path)
     np.testing.assert_array_equal(found.predict_proba(X), model.predict_proba(X))
     assert repr(found[0]) == repr(model[0])

@@ -18,6 +18,7 @@ from browser import (
     screenshot,
 )
 
+pytestmark = pytest.mark.xdist_group("pages of reports")
 LONG = ["a feature whose name goes on and on, and a little further", "b"]
 
 
@@ -42,9 +43,16 @@ def pages(tmp_path_factory):
     return {name: folder / f"{name}.html" for name in cases}
 
 
+#: The narrowest window is where things overflow; the others are slow for the pages that have the fewest parts.
+SIZES = [
+    pytest.param(name, width, marks=pytest.mark.slow if name in ("targets", "noise") and width != min(WIDTHS) else ())
+    for name in ("two", "three", "targets", "noise")
+    for width in WIDTHS
+]
+
+
 @needs_browser
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["two", "three", "targets", "noise"])
+@pytest.mark.parametrize(("name", "width"), SIZES)
 def test_nothing_overflows_or_overlaps(pages, tmp_path, name, width):
     script = "for (const fold of doc.querySelectorAll('details')) fold.open = true; return checks(doc);"
     found = looked_at(pages[name], tmp_path, width, script=script)
@@ -64,7 +72,7 @@ def test_no_serious_obstacle_for_anybody(pages, tmp_path, name, dark):
 
 @needs_browser
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [pytest.param(w, marks=pytest.mark.slow if w != 800 else ()) for w in WIDTHS])
 def test_screenshots_are_light_or_dark(pages, tmp_path, width, dark):
     image = pytest.importorskip("matplotlib.image")
     picture = tmp_path / "page.png"

@@ -189,11 +189,15 @@ def test_contradictory_rows_stay_inside_the_domain(likelihood, scale):
     assert np.all(y * result.f > -1.0)
 
 
-def test_a_warm_start_outside_the_domain_is_dropped():
+both = pytest.mark.parametrize("solve", [Newton.solve, Newton.solve_in_numpy], ids=["native", "numpy"])
+
+
+@both
+def test_a_warm_start_outside_the_domain_is_dropped(solve):
     likelihood = lib.Trigonometric()
     K, y = problem(likelihood)
     assert not np.all(np.isfinite(likelihood.derivatives(y, -3.0 * y).loss))
-    cold, warm = Newton().solve(K, y, likelihood), Newton().solve(K, y, likelihood, warm_start=-3.0 * y)
+    cold, warm = solve(Newton(), K, y, likelihood), solve(Newton(), K, y, likelihood, warm_start=-3.0 * y)
     np.testing.assert_array_equal(warm.f, cold.f)
     assert warm.n_iter == cold.n_iter
 
@@ -226,10 +230,11 @@ def test_tiny_problems(likelihood, n):
     np.testing.assert_allclose(result.f, K @ result.alpha, atol=1e-9)
 
 
-def test_running_out_of_steps_is_reported():
+@both
+def test_running_out_of_steps_is_reported(solve):
     likelihood = lib.Logistic()
     K, y = problem(likelihood)
-    result = Newton(max_iter=1).solve(100.0 * K, y, likelihood)
+    result = solve(Newton(max_iter=1), 100.0 * K, y, likelihood)
     assert result.status is Status.MAX_ITER
     assert not result.status.ok
     assert result.n_iter == 1
@@ -238,10 +243,11 @@ def test_running_out_of_steps_is_reported():
     assert "maximal number" in result.status.value
 
 
-def test_a_tolerance_below_rounding_ends_as_stalled():
+@both
+def test_a_tolerance_below_rounding_ends_as_stalled(solve):
     likelihood = lib.Logistic()
     K, y = problem(likelihood)
-    result = Newton(tol=1e-30).solve(1e4 * K, y, likelihood)
+    result = solve(Newton(tol=1e-30), 1e4 * K, y, likelihood)
     assert result.status is Status.STALLED
     assert result.kkt < 1e-9
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace bayesvm {
@@ -32,5 +33,26 @@ inline Buffers& buffers() {
   static Buffers* const all = new Buffers;
   return *all;
 }
+
+// Doubles from there, for as long as the object lives.
+class Block {
+public:
+  Block() = default;
+  explicit Block(std::size_t size) : data_(buffers().take(size)) {}
+  Block(Block&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  Block& operator=(Block&& other) noexcept {
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~Block() {
+    if (data_ != nullptr) buffers().release(data_);
+  }
+  double* get() const { return data_; }
+  // Hand them over: whoever takes them has to release them.
+  double* handed_over() { return std::exchange(data_, nullptr); }
+
+private:
+  double* data_ = nullptr;
+};
 
 } // namespace bayesvm

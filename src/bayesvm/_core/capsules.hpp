@@ -21,10 +21,12 @@ template <class Function> Function* routine(const nanobind::dict& routines, cons
 inline Lapack lapack_from(const nanobind::dict& routines) {
   Lapack lapack;
   lapack.potrf = routine<Lapack::Potrf>(routines, "dpotrf");
-  lapack.potrs = routine<Lapack::Potrs>(routines, "dpotrs");
+  lapack.trsv = routine<Lapack::Trsv>(routines, "dtrsv");
   lapack.lauum = routine<Lapack::Lauum>(routines, "dlauum");
   lapack.trmm = routine<Lapack::Trmm>(routines, "dtrmm");
   lapack.symv = routine<Lapack::Symv>(routines, "dsymv");
+  lapack.gemm = routine<Lapack::Gemm>(routines, "dgemm");
+  lapack.symm = routine<Lapack::Symm>(routines, "dsymm");
   return lapack;
 }
 

@@ -68,4 +68,14 @@ BAYESVM_VECTOR void lower_column_squares(const double* A, std::size_t n, double*
   }
 }
 
+void lower_products_squares(const Lapack& lapack, const double* A, std::size_t n, double* X, std::size_t count,
+                            double* out) {
+  if (n > 0 && count > 0) trmm_lower(lapack, 'L', 1.0, A, n, X, n, n, count);
+  for (std::size_t c = 0; c < count; ++c) {
+    out[c] = 0.0;
+    for (std::size_t k = 0; k < n; ++k)
+      out[c] += X[c * n + k] * X[c * n + k];
+  }
+}
+
 } // namespace bayesvm

@@ -17,4 +17,9 @@ void square_lower(const Lapack& lapack, double* A, std::size_t n);
 // out[j] = squared norm of column j of the lower triangle of A.
 void lower_column_squares(const double* A, std::size_t n, double* out);
 
+// out[c] = squared norm of A x_c for a lower triangular A (n x n) and the columns x_c of X (n x count), which are
+// overwritten.
+void lower_products_squares(const Lapack& lapack, const double* A, std::size_t n, double* X, std::size_t count,
+                            double* out);
+
 } // namespace bayesvm

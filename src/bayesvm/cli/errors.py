@@ -19,6 +19,9 @@ import typer
 from bayesvm.cli.console import Reporter
 from bayesvm.cli.exit_codes import ExitCode, OutputError, UsageError
 
+#: What says beforehand what a fit of many rows is expected to need.
+STATED = "bayesvm.estimators._large"
+
 
 @contextlib.contextmanager
 def guarded(say: Reporter) -> Iterator[None]:
@@ -32,8 +35,9 @@ def guarded(say: Reporter) -> Iterator[None]:
         raise typer.Exit(ExitCode.FINE) from None  # the reader has seen enough
     except KeyboardInterrupt:
         _end(say, ExitCode.INTERRUPTED, "interrupted before a first result; nothing was written")
-    except MemoryError:
-        _end(say, ExitCode.DATA, "there is not enough memory for these data; take fewer rows")
+    except MemoryError as error:
+        own = type(error) is MemoryError and str(error)  # the library's, which says what is needed
+        _end(say, ExitCode.DATA, own or "there is not enough memory for these data; take fewer rows")
     except Exception as error:
         code = _code(error)
         if code is None:
@@ -80,18 +84,20 @@ def data_refused() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _logged(say: Reporter) -> Iterator[None]:
-    """Send the library's log to standard error."""
+    """Send the library's log to standard error: warnings, and what a fit of many rows is expected to need."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("bayesvm: %(message)s"))
-    logger = logging.getLogger("bayesvm")
-    before = logger.level
+    logger, stated = logging.getLogger("bayesvm"), logging.getLogger(STATED)
+    before = logger.level, stated.level
     logger.addHandler(handler)
     logger.setLevel(logging.ERROR if say.quiet else logging.WARNING)
+    stated.setLevel(logging.ERROR if say.quiet else logging.INFO)
     try:
         yield
     finally:
         logger.removeHandler(handler)
-        logger.setLevel(before)
+        logger.setLevel(before[0])
+        stated.setLevel(before[1])
 
 
 @contextlib.contextmanager

@@ -155,7 +155,9 @@ def checked(rows: Rows, number: int, labels: bool) -> Rows:
     if not np.all(np.isfinite(X)):
         raise ValueError(f"{where}: expected finite inputs, found NaN or infinity")
     _check_magnitudes(X, where, "inputs")
-    if not labels and not np.all(np.isfinite(np.asarray(y, dtype=np.float64))):
+    if labels:
+        _check_labels(y, where)
+    elif not np.all(np.isfinite(np.asarray(y, dtype=np.float64))):
         raise ValueError(f"{where}: expected finite targets, found NaN or infinity")
     if not labels:
         _check_magnitudes(target_columns(y), where, "targets")
@@ -168,6 +170,13 @@ def _check_shapes(rows: Rows, where: str) -> None:
     if X.ndim != 2 or len(X) != len(y) or (weights is not None and len(weights) != len(X)):
         shapes = [np.shape(v) for v in (X, y, weights) if v is not None]
         raise ValueError(f"{where}: expected a matrix X and as many targets and weights as rows, found shapes {shapes}")
+
+
+def _check_labels(y: Any, where: str) -> None:
+    """Raise ``ValueError`` if a label is missing: NaN, or None among objects."""
+    missing = np.array([v is None or v != v for v in y.tolist()]) if y.dtype == object else y != y
+    if np.any(missing):
+        raise ValueError(f"{where}: expected a label in every row, found none in row {int(np.argmax(missing))}")
 
 
 def _checked_weights(weights: Any, where: str) -> Vector:

@@ -77,16 +77,15 @@ def _read(file: str, inputs: Sequence[str], target: str, weight: str | None) -> 
 
 
 def _batches(file: str, inputs: Sequence[str], target: str, weight: str | None) -> Iterator[Rows]:
-    """Yield the rows of a Parquet file, at least one batch of them."""
+    """Yield the rows of a Parquet file, at least one batch of them: an empty one tells the types of the columns."""
     from pyarrow import parquet as pq
 
-    columns, empty = [*inputs, target, *([] if weight is None else [weight])], True
-    for batch in pq.ParquetFile(file).iter_batches(BATCH, columns=columns):
-        own, empty = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in columns}, False
+    columns, opened = [*inputs, target, *([] if weight is None else [weight])], pq.ParquetFile(file)
+    some = opened.metadata.num_rows > 0
+    for batch in opened.iter_batches(BATCH, columns=columns) if some else [opened.schema_arrow.empty_table()]:
+        own = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in columns}
         X = np.column_stack([own[name].astype(np.float64) for name in inputs])
         yield X, own[target], None if weight is None else own[weight]
-    if empty:
-        yield np.empty((0, len(inputs))), np.empty(0), None if weight is None else np.empty(0)
 
 
 def _mapped(files: Sequence[Path], inputs: Sequence[str], target: str, weight: str | None) -> Rows:

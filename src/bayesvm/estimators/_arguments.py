@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from bayesvm.hyper import Flat, Hyperprior, Maximizer, default_hyperprior
 from bayesvm.inference import EP, Inference
-from bayesvm.inference.names import PREDICTIVE_EP
+from bayesvm.inference.names import MANY_ROWS_EP, PREDICTIVE_EP
 from bayesvm.kernels import Kernel, as_kernel
 from bayesvm.likelihoods import Classification, Regression
 from bayesvm.likelihoods import from_name as likelihood_from_name
@@ -142,9 +142,9 @@ def hyperprior(estimator: Any) -> Hyperprior:
 
 def kernel_candidates(estimator: Any, default: Kernel, *, auto: bool = True) -> Candidates:
     """Return the kernels that the arguments ``kernel`` and ``ard`` of an estimator ask for."""
-    if _is_auto(estimator.kernel) and auto and not estimator.ard and estimator.optimizer is not None:
+    if is_auto(estimator.kernel) and auto and not estimator.ard and estimator.optimizer is not None:
         return GrowingKernel(default)
-    if _is_auto(estimator.kernel) and not auto:
+    if is_auto(estimator.kernel) and not auto:
         as_kernel(estimator.kernel)  # refuses it: nothing is chosen here
     return OneKernel(given_kernel(estimator, default), has_kernel(estimator))
 
@@ -157,16 +157,17 @@ def given_kernel(estimator: Any, default: Kernel) -> Kernel:
 
 def has_kernel(estimator: Any) -> bool:
     """Whether the estimator was given a kernel of the user's."""
-    return estimator.kernel is not None and not _is_auto(estimator.kernel)
+    return estimator.kernel is not None and not is_auto(estimator.kernel)
 
 
-def _is_auto(value: Any) -> bool:
+def is_auto(value: Any) -> bool:
+    """Whether an argument leaves the choice to the data."""
     return isinstance(value, str) and value == "auto"
 
 
 def chooses(estimator: Any) -> bool:
     """Whether the kernel is chosen: it is "auto", and neither ``ard`` asks for a form nor are its parameters given."""
-    return _is_auto(estimator.kernel) and not estimator.ard and estimator.optimizer is not None
+    return is_auto(estimator.kernel) and not estimator.ard and estimator.optimizer is not None
 
 
 def integrates(estimator: Any) -> bool:
@@ -195,12 +196,14 @@ def label_likelihood(value: Any) -> Classification:
     return likelihood
 
 
-def label_process(estimator: Any, data: TrainingData, inference: Inference, default: Kernel) -> GaussianProcess:
+def label_process(
+    estimator: Any, data: TrainingData, likelihood: Classification, inference: Inference, default: Kernel
+) -> GaussianProcess:
     """Return what a classifier with a Gaussian process fits: one kernel, or an average of those that it chooses."""
-    likelihood, shared = label_likelihood(estimator.likelihood), shares_kernel(estimator, data)
+    shared = shares_kernel(estimator, data)
     joint = shared and estimator.calibrate is not None
     asked = estimator.posterior
-    if _is_auto(asked):  # the means of the mode are enough for classes that are calibrated together
+    if is_auto(asked):  # the means of the mode are enough for classes that are calibrated together
         asked = None if joint else "ep"
     posterior = predictive_posterior(asked, estimator.inference, inference)
     options: dict[str, Any] = {
@@ -255,6 +258,12 @@ def predictive_posterior(posterior: Any, name: Any, inference: Inference) -> EP 
     return PREDICTIVE_EP if posterior == "ep" and not isinstance(inference, EP) else None
 
 
+def many_rows_posterior(estimator: Any, inference: Inference) -> EP | None:
+    """Return the method of a classifier's predictions with many rows: the evidence's, unless "ep" is asked for."""
+    asked = None if is_auto(estimator.posterior) else estimator.posterior
+    return MANY_ROWS_EP if predictive_posterior(asked, estimator.inference, inference) else None
+
+
 def reduction_tolerance(estimator: Any, method: EP | None = None, *, joint: bool = False) -> float | None:
     """Return the largest change of a prediction, in standard deviations, for which the posterior is reduced.
 
@@ -277,11 +286,13 @@ __all__ = [
     "hyperprior",
     "in_units",
     "integrates",
+    "is_auto",
     "is_real",
     "is_whole",
     "kernel_candidates",
     "label_likelihood",
     "label_process",
+    "many_rows_posterior",
     "noise_likelihood",
     "one_of",
     "predictive_posterior",

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from bayesvm.exceptions import ConvergenceWarning
 from bayesvm.hyper import SearchProgress
 from bayesvm.hyper.progress import EVALUATIONS, ProgressBar
-from bayesvm.kernels import Rescaled
 from bayesvm.models.base import FittedModel
 from bayesvm.models.scaling import Standardizer, TargetScale
 from bayesvm.typing import Indices, Matrix, Vector
@@ -87,7 +86,7 @@ def _write_parts(fitted: Any, outputs: Sequence[Any], standardizer: Standardizer
     """Set kernels and likelihoods in the user's units; outputs of one model and one scale have the same objects."""
     kernels: dict[tuple[int, float], Any] = {}
     for model, s in zip(outputs, scale, strict=True):
-        own = Rescaled(model.kernel, tuple(standardizer.shift), tuple(standardizer.scale))
+        own = standardizer.kernel(model.kernel)
         kernels.setdefault((id(model), float(s)), own if s == 1.0 else float(s) ** 2 * own)
     fitted.kernels_ = tuple(kernels[id(m), float(s)] for m, s in zip(outputs, scale, strict=True))
     noise = [model.likelihood.plain for model in outputs]

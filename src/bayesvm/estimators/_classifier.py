@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
+from bayesvm.estimators._large import in_suited_units
 from bayesvm.estimators._numbers import in_proportion, in_range, new_inputs, read_training_data, read_weights
 from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.kernels import Kernel
@@ -167,14 +168,15 @@ class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
             Standardizer.of(used, labelled.weights) if self.standardize else Standardizer.identity(used.shape[1])
         )
         data = training_data(labelled, standardizer, list(getattr(fitted, "feature_names_in_", [])) or None)
+        data = in_suited_units(self, data, used)
         with attributes.progress(self, data.n_outputs) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or data.n_outputs == 1:
                 models: tuple[Any, ...] = (fit_model(spec, data),)
             else:
                 models = fit_outputs(lambda part: self._spec(part).watched(callback), data, self.n_jobs)
-        fitted._standardizer, fitted._frequencies = standardizer, labelled.frequencies
-        attributes.write_attributes(fitted, models, labelled.X, labelled.rows, standardizer)
+        fitted._standardizer, fitted._frequencies = data.standardizer, labelled.frequencies
+        attributes.write_attributes(fitted, models, labelled.X, labelled.rows, fitted._standardizer)
         write_leave_one_out(fitted, labelled, data.counts)
         attributes.adopt(self, fitted)
         attributes.warn_if_not_converged(self)

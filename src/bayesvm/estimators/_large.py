@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from typing import Any
 
 from bayesvm.estimators._arguments import (
@@ -14,13 +15,16 @@ from bayesvm.estimators._arguments import (
     kernel_candidates,
     search_options,
 )
-from bayesvm.inference import Exact, Inference, Laplace
-from bayesvm.kernels import Constant, Gaussian, Kernel, Matern32
+from bayesvm.hyper.fit_cost import expected_fit
+from bayesvm.inference import EP, Exact, Inference, Laplace
+from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Likelihood
-from bayesvm.models.base import TrainingData
+from bayesvm.models.base import Candidates, TrainingData
 from bayesvm.models.candidates import KnownModels, OneKernel
-from bayesvm.models.large import BestOnSample, LargeProcess
+from bayesvm.models.large import LargeProcess
+from bayesvm.models.large_choice import ChoiceOnSample
 from bayesvm.models.softmax_process import SoftmaxProcess
+from bayesvm.models.units import suited_units
 
 logger = logging.getLogger(__name__)
 
@@ -33,9 +37,19 @@ EXACT_MATRICES = 5
 
 
 def large_process(
-    estimator: Any, data: TrainingData, likelihood: Likelihood, inference: Inference, *, shared: bool = False
+    estimator: Any,
+    data: TrainingData,
+    likelihood: Likelihood,
+    inference: Inference,
+    *,
+    shared: bool = False,
+    posterior: EP | None = None,
+    others: Callable[[], tuple[Likelihood, ...]] = tuple,
 ) -> LargeProcess | None:
     """Return the specification with inducing inputs that the arguments and the data ask for, None for an exact one.
+
+    ``posterior`` gives the predictions, None if ``inference`` does; ``others`` returns the likelihoods that are tried
+    beside the given one.
 
     Raises
     ------
@@ -50,24 +64,75 @@ def large_process(
     if asked is None or (asked == "auto" and n <= exact):
         check_memory(n, EXACT_MATRICES * 8 * n * n)
         return None
-    if asked != "auto" and not isinstance(inference, Laplace | Exact):
+    if asked != "auto" and not isinstance(inference, Laplace | Exact | EP):
         raise ValueError(
             f"inducing: expected 'auto' or None with {type(inference).__name__} inference, found {asked!r}"
         )
-    forms = (Gaussian() + Constant(), Matern32() + Constant())
-    chosen = not has_kernel(estimator) and estimator.optimizer is not None
-    kernels = BestOnSample(forms) if chosen else kernel_candidates(estimator, forms[0])
-    logger.info("%d rows, %d features: inducing inputs and neighbours instead of exact inference", n, data.n_features)
+    form, learnt = Gaussian() + Constant(), estimator.optimizer is not None
+    chosen, noise = not has_kernel(estimator) and learnt, others() if learnt else ()
+    own_kernel = None if chosen else given_kernel(estimator, form)
+    if chosen or noise:
+        kernels: Candidates = ChoiceOnSample(own_kernel, has_kernel(estimator), noise)
+    else:
+        kernels = kernel_candidates(estimator, form)
+    known = known_models(estimator, data, own_kernel, inference if noise else None)
     return LargeProcess(
-        known_models(estimator, data, None if chosen else given_kernel(estimator, forms[0])) or kernels,
+        known or kernels,
         likelihood,
         inference,
+        posterior,
         calibrate=estimator.calibrate,
         hyperprior=hyperprior(estimator),
         options=search_options(estimator),
         shared=shared,
         size=None if asked == "auto" else min(int(asked), n),
     )
+
+
+def _state_cost(data: TrainingData, spec: LargeProcess) -> None:
+    """Say what a fit of many rows is expected to need, and refuse one that cannot fit into memory."""
+    n, outputs = data.n_rows, data.n_outputs if spec.shared else 1
+    chosen = isinstance(spec.candidates, ChoiceOnSample) and spec.candidates.kernel is None
+    sizes: dict[str, Any] = {"quadratic": spec.likelihood.traits.quadratic, "size": spec.size, "chosen": chosen}
+    cost = expected_fit(n, data.n_features, outputs, **sizes)
+    message = "%d rows, %d features: inducing inputs and neighbours instead of exact inference, up to about %.0f MiB"
+    logger.info(f"{message} and %s on one core", n, data.n_features, cost.memory / 2**20, _duration(cost.seconds))
+    available = physical_memory()
+    if available is not None and cost.memory > available:
+        raise MemoryError(
+            f"a fit of {n} rows with {data.n_features} features needs about {cost.memory / 2**30:.0f} GiB, and this "
+            f"computer has {available / 2**30:.0f} GiB; use fewer rows, or bayesvm.distributed with rows in files"
+        )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"
+
+
+def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> TrainingData:
+    """Return the data in the units that suit them, where there are many rows and the kernel is chosen.
+
+    What a fit of many rows is expected to need is said before, and one that cannot fit into memory is refused.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Perhaps fitted, with the argument ``standardize``.
+    data : TrainingData
+        With features that are standardised if the estimator does so.
+    X : array or sparse matrix
+        The rows in the user's units.
+    """
+    if data.n_rows <= EXACT_ROWS or getattr(estimator, "inducing", None) is None:
+        return data
+    spec = estimator._spec(data)
+    if not isinstance(spec, LargeProcess):
+        return data
+    _state_cost(data, spec)
+    if data.X.is_sparse or not (estimator.standardize and chooses(estimator)):
+        return data
+    last = vars(estimator).get("_standardizer") if estimator.warm_start else None
+    return suited_units(spec, data, X, last if known_models(estimator, data, None) else None)
 
 
 def softmax_process(estimator: Any, data: TrainingData) -> SoftmaxProcess:
@@ -96,7 +161,9 @@ def softmax_process(estimator: Any, data: TrainingData) -> SoftmaxProcess:
     )
 
 
-def known_models(estimator: Any, data: TrainingData, kernel: Kernel | None) -> KnownModels | None:
+def known_models(
+    estimator: Any, data: TrainingData, kernel: Kernel | None, inference: Inference | None = None
+) -> KnownModels | None:
     """Return the models of the last fit as what the next begins with, None without ``warm_start`` or without a fit.
 
     Parameters
@@ -107,6 +174,8 @@ def known_models(estimator: Any, data: TrainingData, kernel: Kernel | None) -> K
         Of the new fit, which must have as many features as those of the last one.
     kernel : Kernel or None
         The kernel that was given: models with another are not used; None: any will do.
+    inference : Inference, optional
+        The method, where the likelihood was chosen and is kept, too.
     """
     models = vars(estimator).get("models_") if estimator.warm_start and estimator.optimizer is not None else None
     if models is None or estimator.n_features_in_ != data.n_features:
@@ -115,7 +184,11 @@ def known_models(estimator: Any, data: TrainingData, kernel: Kernel | None) -> K
     if names is not None and any(model.kernel.names != names for model in models):
         return None
     logger.info("the search begins with the hyperparameters of the last fit")
-    return KnownModels(tuple(m.kernel for m in models), tuple(m.maximum.theta for m in models))
+    changes: list[dict[str, Any]] = [{} for _ in models]
+    if inference is not None:
+        plain = [model.likelihood.plain for model in models]
+        changes = [{"likelihood": own, "inference": inference.suited(own)} for own in plain]
+    return KnownModels(tuple(m.kernel for m in models), tuple(m.maximum.theta for m in models), tuple(changes))
 
 
 def check_memory(n: int, needed: int) -> None:
@@ -136,4 +209,12 @@ def physical_memory() -> int | None:
     return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
 
 
-__all__ = ["EXACT_ROWS", "check_memory", "known_models", "large_process", "physical_memory", "softmax_process"]
+__all__ = [
+    "EXACT_ROWS",
+    "check_memory",
+    "in_suited_units",
+    "known_models",
+    "large_process",
+    "physical_memory",
+    "softmax_process",
+]

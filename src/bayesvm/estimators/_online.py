@@ -15,7 +15,7 @@ from bayesvm.estimators._attributes import columns, only
 from bayesvm.estimators._numbers import new_inputs
 from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.inference.online import OnlineUpdate
-from bayesvm.kernels import Kernel, Rescaled
+from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.models.online import OnlineModel
 from bayesvm.typing import Matrix, Vector
@@ -54,11 +54,11 @@ class OnlineGP(SummaryMixin, BaseEstimator, ABC):
 
     def _write(self, models: Sequence[OnlineModel]) -> None:
         """Set the fitted attributes."""
-        shift, scale = self._prototype._standardizer.shift, self._prototype._standardizer.scale
+        units = self._prototype._standardizer
         self.models_ = tuple(models)
-        self.basis_vectors_ = tuple(m.basis * scale + shift for m in models)
+        self.basis_vectors_ = tuple(units.outer(m.basis) for m in models)
         self.n_basis_ = np.array([len(m.basis) for m in models])
-        self.kernels_ = tuple(Rescaled(m.kernel, tuple(shift), tuple(scale)) for m in models)
+        self.kernels_ = tuple(units.kernel(m.kernel) for m in models)
         self.log_evidence_ = float(sum(m.log_evidence for m in models))
         self.n_seen_ = models[0].state.n_seen
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
+from bayesvm.estimators._large import in_suited_units
 from bayesvm.estimators._numbers import (
     in_proportion,
     inner_targets,
@@ -128,7 +129,7 @@ class BayesianRegressor(RegressorMixin, SummaryMixin, BaseEstimator, ABC):
         inner = inner_targets(Y, targets)[rows]
         names = list(getattr(fitted, "feature_names_in_", [])) or None
         data = training_data(X[rows], inner, w, names, standardize=self.standardize)
-        data = dataclasses.replace(data, scale=targets.scale)
+        data = in_suited_units(self, dataclasses.replace(data, scale=targets.scale), X[rows])
         with attributes.progress(self, data.n_outputs) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or data.n_outputs == 1:

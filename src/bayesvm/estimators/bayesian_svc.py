@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayesvm.estimators._arguments import label_likelihood, label_process, shares_kernel
+from bayesvm.estimators._arguments import (
+    is_auto,
+    label_likelihood,
+    label_process,
+    many_rows_posterior,
+    shares_kernel,
+)
 from bayesvm.estimators._classifier import BayesianClassifier
 from bayesvm.estimators._large import large_process, softmax_process
 from bayesvm.estimators._model_evidence import ModelEvidenceMixin
 from bayesvm.inference import Inference
 from bayesvm.inference.names import from_name
 from bayesvm.kernels import Constant, Gaussian
+from bayesvm.likelihoods import Logistic
 from bayesvm.models import ModelSpec, TrainingData
 from bayesvm.solvers import Solver
 
@@ -36,8 +43,10 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         One length scale per feature (automatic relevance determination) in every part of the given kernel that can
         have it, or of the paper's kernel: nothing is chosen then.
     likelihood : str or likelihood
-        "trigonometric" (the paper's), "raised-cosine" (the same shape with a continuous second derivative), "logistic"
-        or "probit" (Gaussian process classifiers, not sparse), or an object of :mod:`bayesvm.likelihoods`.
+        "auto": the trigonometric one, the paper's; with more rows than exact inference takes (see ``inducing``) the
+        logistic one is tried beside it on a sample, and the one with the higher evidence is taken. By name:
+        "trigonometric", "raised-cosine" (the same shape with a continuous second derivative), "logistic" or "probit"
+        (Gaussian process classifiers, not sparse); or an object of :mod:`bayesvm.likelihoods`.
     inference : {"laplace", "ep"} or Inference
         Whose evidence is maximised: Laplace's (the paper's) or that of expectation propagation (closer, and slower).
     solver : {"newton", "smo", "auto"} or Solver
@@ -196,7 +205,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         kernel: Any = "auto",
         *,
         ard: bool = False,
-        likelihood: Any = "trigonometric",
+        likelihood: Any = "auto",
         inference: str | Inference = "laplace",
         solver: str | Solver = "newton",
         posterior: str = "auto",
@@ -245,10 +254,14 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     def _spec(self, data: TrainingData) -> ModelSpec:
         if data.n_outputs > 1 and self.multi_class == "softmax":
             return softmax_process(self, data)
-        likelihood = label_likelihood(self.likelihood)
-        inference = from_name(self.inference, self.solver, likelihood)
-        large = large_process(self, data, likelihood, inference, shared=shares_kernel(self, data))
-        return large or label_process(self, data, inference, Gaussian() + Constant())
+        likelihood = label_likelihood("trigonometric" if is_auto(self.likelihood) else self.likelihood)
+        inference, shared = from_name(self.inference, self.solver, likelihood), shares_kernel(self, data)
+        others = (Logistic(),) if is_auto(self.likelihood) else ()
+        posterior = many_rows_posterior(self, inference)
+        large = large_process(
+            self, data, likelihood, inference, shared=shared, posterior=posterior, others=lambda: others
+        )
+        return large or label_process(self, data, likelihood, inference, Gaussian() + Constant())
 
 
 __all__ = ["BayesianSVC"]

@@ -264,7 +264,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         named = self.likelihood if self.likelihood != "auto" else "gaussian-noise" if free_noise else "soft-insensitive"
         likelihood = self._noise_model(named, data)
         inference = from_name(self.inference, self.solver, likelihood)
-        large = large_process(self, data, likelihood, inference, shared=shared)
+        large = large_process(self, data, likelihood, inference, shared=shared, others=lambda: self._smooth_noise(data))
         if large is not None:
             return large
         default = Gaussian(data.spread**2).fix("variance") if self.fix_variance else Gaussian()
@@ -292,6 +292,11 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     def _chooses_noise(self) -> bool:
         """Whether the noise model is chosen."""
         return isinstance(self.likelihood, str) and self.likelihood == "auto" and self.optimizer is not None
+
+    def _smooth_noise(self, data: TrainingData) -> tuple[Regression, ...]:
+        """Return the noise models that Laplace's method can treat, to try beside Gaussian noise with many rows."""
+        models = [self._noise_model(name, data) for name in NOISE] if self._chooses_noise else []
+        return tuple(model for model in models if model.traits.smoothness >= 1)
 
     def _noise_model(self, value: Any, data: TrainingData) -> Regression:
         """Return a likelihood in the units used inside, with the beta and the bounds that suit the data."""

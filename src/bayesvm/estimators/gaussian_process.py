@@ -12,6 +12,7 @@ from bayesvm.estimators._arguments import (
     kernel_candidates,
     label_likelihood,
     label_process,
+    many_rows_posterior,
     noise_likelihood,
     proper_hyperprior,
     reduction_tolerance,
@@ -139,8 +140,9 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
             return softmax_process(self, data)
         likelihood = label_likelihood(self.likelihood)
         inference = from_name(self.inference, likelihood=likelihood)
-        large = large_process(self, data, likelihood, inference, shared=shares_kernel(self, data))
-        return large or label_process(self, data, inference, Gaussian() + Constant())
+        posterior, shared = many_rows_posterior(self, inference), shares_kernel(self, data)
+        large = large_process(self, data, likelihood, inference, shared=shared, posterior=posterior)
+        return large or label_process(self, data, likelihood, inference, Gaussian() + Constant())
 
 
 class GPRegressor(ModelEvidenceMixin, BayesianRegressor):

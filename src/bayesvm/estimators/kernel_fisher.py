@@ -17,7 +17,7 @@ from bayesvm.estimators._probabilistic import ProbabilisticClassifier
 from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.inference.ls_svm import fisher_directions
-from bayesvm.kernels import Gaussian, Kernel, Rescaled, as_kernel
+from bayesvm.kernels import Gaussian, Kernel, as_kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.models.base import typical_distance
 from bayesvm.models.predictor import blocks
@@ -137,8 +137,7 @@ class KernelFisherDiscriminant(
                 f"kernel: expected one whose Gram matrix of these data can be factored, found {fitted._kernel!r} "
                 f"({reason}); standardise the inputs, or choose another kernel"
             ) from reason
-        shift, scale = fitted._standardizer.shift, fitted._standardizer.scale
-        fitted.kernel_ = Rescaled(fitted._kernel, tuple(shift), tuple(scale))
+        fitted.kernel_ = fitted._standardizer.kernel(fitted._kernel)
         fitted.dual_coef_, fitted.intercept_ = found.alpha.T, -found.offset
         fitted.means_, fitted.scatter_ratio_ = found.centres, found.ratio
         fitted._rows = inputs.forget()

@@ -138,8 +138,11 @@ def begin(
     return Ascent(point, np.eye(theta.size) if H is None else H, H is None, 1, status)
 
 
-def advance(evaluate: Evaluate, ascent: Ascent, bounds: Matrix, tol: float) -> Ascent:
-    """Take one step (one or more evaluations) and return the new state."""
+def advance(evaluate: Evaluate, ascent: Ascent, bounds: Matrix, tol: float, *, near: bool = False) -> Ascent:
+    """Take one step (one or more evaluations) and return the new state.
+
+    ``near`` says that the search began near its goal: after a reset of H steps are no longer than before it.
+    """
     point, g = ascent.point, ascent.point.gradient
     promised = 0.5 * float(g @ _direction(ascent, unblocked(point.theta, g, bounds)))
     if promised < tol:
@@ -149,7 +152,7 @@ def advance(evaluate: Evaluate, ascent: Ascent, bounds: Matrix, tol: float) -> A
         theta = _trial_point(state, bounds)
         expected = float(g @ (theta - point.theta))
         if expected < 0.1 * tol or state.evaluations >= ascent.evaluations + TRIALS:
-            return _without_progress(ascent, point, state.evaluations, least)
+            return _without_progress(ascent, point, state.evaluations, least, near=near)
         trial = evaluate(theta, point.latent)
         state = dataclasses.replace(state, evaluations=state.evaluations + 1)
         if trial.value >= point.value + SUFFICIENT * expected:
@@ -160,7 +163,7 @@ def advance(evaluate: Evaluate, ascent: Ascent, bounds: Matrix, tol: float) -> A
         trial, extra = _extended_step(evaluate, point, trial, bounds)
         state = dataclasses.replace(state, evaluations=state.evaluations + extra)
     if not first and trial.value < point.value + 0.1 * tol:  # small steps along a jump
-        return _without_progress(ascent, trial, state.evaluations, least)
+        return _without_progress(ascent, trial, state.evaluations, least, near=near)
     state = _updated(state, trial)
     longest = GROWTH * float(np.max(np.abs(trial.theta - point.theta)))
     longest = min(LARGEST_STEP, max(longest, ascent.longest) if first else longest)
@@ -199,14 +202,15 @@ def on_grid(theta: Vector, bounds: Matrix) -> Vector:
     return np.clip(np.round(theta / GRID) * GRID, bounds[:, 0], bounds[:, 1])
 
 
-def _without_progress(ascent: Ascent, point: Point, evaluations: int, least: float) -> Ascent:
+def _without_progress(ascent: Ascent, point: Point, evaluations: int, least: float, *, near: bool) -> Ascent:
     """Return the state at a point where steps along H gain nothing.
 
     Steepest ascent is tried next, unless it was tried last, or the gain since the last reset of H is below ``least``.
     """
     in_vain = ascent.fresh or point.value - ascent.reset_value < least
     status = SearchStatus.STALLED if in_vain else SearchStatus.RUNNING
-    return Ascent(point, ascent.H, True, evaluations, status, reset_value=point.value)
+    longest = ascent.longest if near else LARGEST_STEP
+    return Ascent(point, ascent.H, True, evaluations, status, longest, reset_value=point.value)
 
 
 def _direction(ascent: Ascent, free: NDArray[np.bool_]) -> Vector:

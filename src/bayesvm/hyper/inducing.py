@@ -20,8 +20,16 @@ import numpy as np
 from bayesvm.hyper.objective import Evaluation, ModelParameters, RowsAtHand
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence, Inference, Posterior
+from bayesvm.inference.ep import EP
 from bayesvm.inference.laplace import Laplace
-from bayesvm.inference.low_rank import FeatureBlock, Features, WeightEvidence, infer_weights
+from bayesvm.inference.low_rank import (
+    FeatureBlock,
+    Features,
+    FeaturesHere,
+    WeightEvidence,
+    infer_sites,
+    infer_weights,
+)
 from bayesvm.inference.low_rank.features import Sums, added, row_slices
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
@@ -63,11 +71,13 @@ class FeatureMap:
         """Return the features of some rows."""
         return self.factor.half_solve(self.kernel.gram(X, self.Z).T).T
 
-    def block(self, X: Inputs, targets: Matrix, likelihood: Likelihood, phi: Matrix | None = None) -> InputBlock:
-        """Return some rows with their features, which may be known already."""
+    def block(
+        self, X: Inputs, targets: Matrix, likelihood: Likelihood, phi: Matrix | None = None, first: int = 0
+    ) -> InputBlock:
+        """Return some rows with their features, which may be known already; ``first`` is the number of the first."""
         phi = self.at(X) if phi is None else phi
         residual = np.maximum(self.kernel.diag(X) - np.einsum("ij,ij->i", phi, phi), 0.0)
-        return InputBlock(phi, residual, targets, likelihood, X)
+        return InputBlock(phi, residual, targets, likelihood, X, first=first)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +88,7 @@ class InputBlock(FeatureBlock):
 
 
 @dataclasses.dataclass(frozen=True)
-class KernelFeatures(Features):
+class KernelFeatures(FeaturesHere):
     """The features of rows in memory, kept or computed anew in every pass.
 
     Parameters
@@ -102,12 +112,17 @@ class KernelFeatures(Features):
         """Number of features."""
         return len(self.map.Z)
 
+    @property
+    def prior(self) -> Cholesky:
+        """Factor of the Gram matrix of the inducing inputs."""
+        return self.map.factor
+
     def blocks(self) -> Iterator[InputBlock]:
         """Yield all rows in order."""
         for rows in row_slices(len(self.X), self.n_features):
             likelihood = self.likelihood.part(np.arange(rows.start, rows.stop))
             phi = None if self.phi is None else self.phi[rows]
-            yield self.map.block(rows_of(self.X, rows), self.targets[rows], likelihood, phi)
+            yield self.map.block(rows_of(self.X, rows), self.targets[rows], likelihood, phi, rows.start)
 
     def total(self, share: Callable[[Any], Sums]) -> Sums:
         """Return the sums over all blocks."""
@@ -163,9 +178,8 @@ class InferredWeights:
     found: tuple[WeightEvidence, ...]
 
     def evidence(self) -> Evidence:
-        """Return the evidence of all outputs; ``latent`` are the latent values at the inducing inputs."""
-        lower = self.map.factor.lower()
-        return total_evidence(self.found, np.stack([lower @ e.posterior.mean for e in self.found]))
+        """Return the evidence of all outputs; ``latent`` is what the next inference begins with."""
+        return total_evidence(self.found, np.stack([e.start(self.map.factor) for e in self.found]))
 
     def posteriors(self, rows: Indices) -> tuple[Posterior, ...]:
         """Return the posteriors in the form that prediction shares; ``rows`` are the numbers of the inducing inputs."""
@@ -181,6 +195,23 @@ class InferredWeights:
         (gradient,) = self.features.total(GradientShare(self.map, self.found))
         inner = factor.back_solve(np.sum([e.gram_cotangent() for e in self.found], axis=0))
         return np.asarray(gradient + self.map.kernel.pullback(self.map.Z, -0.5 * factor.back_solve(inner.T)))
+
+
+def first_sites(
+    features: FeaturesHere, likelihood: Likelihood, output: int, n_rows: int, latent: Vector | None
+) -> Matrix:
+    """Return the sites of Laplace's method at its mode; zeros for losses that it cannot treat.
+
+    ``latent`` are latent values at the inducing inputs, as an evidence of Laplace's method leaves them.
+    """
+    if not (likelihood.traits.convex and likelihood.traits.smoothness >= 1):
+        return np.zeros((2, n_rows))
+    start, sites = None if latent is None else features.prior.half_solve(latent), np.empty((2, n_rows))
+    mode = infer_weights(features, likelihood, n_rows=n_rows, output=output, warm_start=start)
+    for block in features.blocks():
+        f, _, _, W, g = mode.moments(block)
+        sites[:, block.rows] = W, W * f - g
+    return sites
 
 
 class InducingEvidence(ModelParameters, ABC):
@@ -230,12 +261,22 @@ class InducingEvidence(ModelParameters, ABC):
         kernel, likelihood = self.model(np.asarray(theta, dtype=float))
         made = FeatureMap.of(kernel, self.inputs)
         features = self.features(made, likelihood)
-        starts = [None] * self.n_outputs if warm_start is None else made.factor.half_solve(warm_start.T).T
-        found = (
-            infer_weights(features, likelihood, n_rows=self.n_rows, output=k, warm_start=start)
-            for k, start in enumerate(starts)
-        )
-        return InferredWeights(made, likelihood, features, tuple(found))
+        starts = [None] * self.n_outputs if warm_start is None else warm_start
+        found = tuple(self._infer_output(made, features, likelihood, k, start) for k, start in enumerate(starts))
+        return InferredWeights(made, likelihood, features, found)
+
+    def _infer_output(
+        self, made: FeatureMap, features: Features, likelihood: Likelihood, output: int, start: Matrix | None
+    ) -> WeightEvidence:
+        """Return what the inference method says of one output; ``start`` is its part of a warm start."""
+        if isinstance(self.inference, EP):
+            assert isinstance(features, FeaturesHere)
+            known = start is not None and start.ndim == 2
+            sites = start if known else first_sites(features, likelihood, output, self.n_rows, start)
+            assert sites is not None
+            return infer_sites(self.inference, features, likelihood, output=output, warm_start=sites)
+        weights = None if start is None else made.factor.half_solve(start)
+        return infer_weights(features, likelihood, n_rows=self.n_rows, output=output, warm_start=weights)
 
     def value_and_gradient(self, inferred: InferredWeights, theta: Vector) -> tuple[float, Vector]:
         """Return the log evidence plus the log hyperprior with its derivatives."""
@@ -262,7 +303,7 @@ class InducingObjective(RowsAtHand, InducingEvidence):
     prior : Hyperprior
         Density of theta.
     inference : Inference
-        What the evidence approximates: Laplace's method, whatever its solver.
+        Laplace's method, whatever its solver (exact for Gaussian noise), or expectation propagation.
     """
 
     kernel: Kernel

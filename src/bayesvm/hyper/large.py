@@ -5,8 +5,10 @@ r"""The search for the hyperparameters of many rows.
    to show structure on a small scale, so it says little about how smooth the function is.
 2. *Some blocks.* A sample of blocks, each given its neighbours among all rows, sees the data as dense as they are
    (:meth:`LargeProblem.some_blocks`). Its evidence is maximised next, from the end of step 1 and from the same with
-   shorter length scales, and again with blocks chosen anew. Where it can only be neighbours or inducing inputs (other
-   noise than Gaussian, labels) the same is done with inducing inputs and a sample of rows, and the better end counts.
+   shorter length scales, and again with blocks chosen anew. The same is done from a short length scale for all
+   features, for a thin sample switches off those that matter on a small scale alone, and neighbours are then chosen
+   without them. Where it can only be neighbours or inducing inputs (other noise than Gaussian, labels) it is also done
+   with inducing inputs and a sample of rows. The best end counts.
 3. *All rows*, or :data:`ROWS` of them. The approximation is chosen at that point (:meth:`LargeProblem.at`). Inducing
    inputs are taken by greedy conditional variance until what they leave over, :math:`\tfrac12 W r` per row, is below
    :data:`ENOUGH` nats. Where this is never reached, rows are conditioned on their neighbours: for Gaussian noise on top
@@ -28,6 +30,7 @@ from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesvm.hyper.cost import expected_cost
 from bayesvm.hyper.inducing import InducingEvidence, InducingObjective, greedy_rows
@@ -39,6 +42,7 @@ from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.hyper.search import maximize_evidence
 from bayesvm.hyper.subsample import drawn_rows
 from bayesvm.inference.base import Inference
+from bayesvm.inference.ep import EP
 from bayesvm.inference.exact import Exact
 from bayesvm.inference.laplace import Laplace
 from bayesvm.kernels.base import Kernel
@@ -69,8 +73,11 @@ FEATURE_ROWS = 10_000
 #: Evaluations of each round with some blocks, and with as many rows.
 FIRST = (20, 20)
 THEN = (20, 60)
-#: By how much the logarithms of the length scales are smaller in the second start with some blocks.
+#: By how much the logarithms of the length scales are smaller in the second start with some blocks, and what all length
+#: scales are in the third, in units of the distance of two rows, of which as many are looked at.
 SHORTER = 1.0
+CLOSE = 0.15
+PAIRS = 200
 #: Change of an entry of theta below which inducing inputs and neighbours need not be chosen anew.
 STAYS = 0.05
 #: Predicted gain per hyperparameter and row, in nats, at which a round has converged.
@@ -120,12 +127,23 @@ class LargeProblem(ModelParameters):
 
     @property
     def local(self) -> bool:
-        """Whether neighbours are considered."""
-        return self.neighbours and self.size is None
+        """Whether neighbours are considered: there are not too many rows, and nothing else was asked for."""
+        most = GAUSSIAN_ROWS if self.likelihood.traits.quadratic else OTHER_ROWS
+        return self.neighbours and self.size is None and (self.n_rows <= most or not self.in_weights)
+
+    @property
+    def in_weights(self) -> bool:
+        """Whether the inference method is known for the weights of features, and not only for rows."""
+        return isinstance(self.inference, Laplace | Exact | EP)
+
+    @property
+    def sample_rows(self) -> Indices:
+        """Rows of the sample."""
+        return drawn_rows(self.y, min(SAMPLE, self.n_rows))
 
     def sample(self) -> EvidenceObjective:
         """Return the exact evidence of a sample of the rows."""
-        rows = drawn_rows(self.y, min(SAMPLE, self.n_rows))
+        rows = self.sample_rows
         likelihood = self.likelihood.part(rows)
         return EvidenceObjective(self.kernel, likelihood, self.inference, self.X.take(rows), self.y[rows], self.prior)
 
@@ -150,6 +168,25 @@ class LargeProblem(ModelParameters):
         blocks = self._blocks(kernel, BLOCKS)
         return self._with_neighbours(theta, blocks, self.greedy(kernel, likelihood)[0])
 
+    def shorter(self, theta: Vector) -> Vector:
+        """Return theta with shorter length scales."""
+        return np.clip(theta - SHORTER * self._scales, *self.bounds.T)
+
+    def close(self, theta: Vector) -> Vector:
+        """Return theta with the same short length scale for all features.
+
+        A sample of rows switches off features that matter on a small scale alone: here they are all on.
+        """
+        square = float(np.mean(self.X.take(self.sample_rows[:PAIRS]).squared_distances()))
+        if square == 0.0:
+            return theta
+        return np.clip(np.where(self._scales, np.log(CLOSE * np.sqrt(square)), theta), *self.bounds.T)
+
+    @property
+    def _scales(self) -> NDArray[np.bool_]:
+        """Which entries of theta are logarithms of length scales."""
+        return np.array(["lengthscale" in name for name in self.names])
+
     def some_rows(self, theta: Vector) -> InducingObjective:
         """Return the evidence of a sample of the rows with fewer inducing inputs."""
         return self._low_rank(self.greedy(*self.model(np.asarray(theta, dtype=float)))[0][:FEWER], POOL)
@@ -157,8 +194,7 @@ class LargeProblem(ModelParameters):
     @property
     def either(self) -> bool:
         """Whether it is inducing inputs or neighbours, but not both, and the evidence has to decide."""
-        method = isinstance(self.inference, Laplace | Exact)
-        return method and self.local and not self.likelihood.traits.quadratic
+        return self.in_weights and self.local and not self.likelihood.traits.quadratic
 
     def value_per_row(self, theta: Vector) -> float:
         """Return the evidence per row of the approximation that suits ``theta``, from a sample."""
@@ -178,9 +214,7 @@ class LargeProblem(ModelParameters):
         kernel, likelihood = self.model(np.asarray(theta, dtype=float))
         rows, left = self.greedy(kernel, likelihood)
         low_rank = self._low_rank(rows, most)
-        quadratic, method = likelihood.traits.quadratic, isinstance(self.inference, Laplace | Exact)
-        many = self.n_rows > (GAUSSIAN_ROWS if quadratic else OTHER_ROWS)
-        if method and (not self.local or left <= ENOUGH or many):
+        if self.in_weights and (not self.local or left <= ENOUGH):
             return low_rank
         blocks = self._blocks(kernel, None if most is None else -(-most // OWN))
         local = self._with_neighbours(theta, blocks, rows)
@@ -197,7 +231,7 @@ class LargeProblem(ModelParameters):
             part = np.random.default_rng(self.seed).choice(self.n_rows, min(most, FEATURE_ROWS), replace=False)
             part = np.union1d(part, rows)
             X, y, likelihood, rows = X.take(part), y[part], likelihood.part(part), np.searchsorted(part, rows)
-        return InducingObjective(self.kernel, likelihood, X, y, rows, self.prior)
+        return InducingObjective(self.kernel, likelihood, X, y, rows, self.prior, self.inference)
 
     def _blocks(self, kernel: Kernel, most: int | None = None) -> tuple[Neighbourhood, ...]:
         return neighbourhoods(kernel, self.X, np.random.default_rng(self.seed), most=most)
@@ -264,16 +298,21 @@ def maximize_on_blocks(maximizer: Maximizer, problem: LargeProblem, starts: Sequ
     first = maximize_evidence(maximizer, problem.sample(), starts)
     if first.interrupted:
         return first
-    smooth = problem.smoothed()
-    shorter = first.theta - SHORTER * np.array(["lengthscale" in name for name in problem.names])
-    inside = np.clip(shorter, problem.bounds[:, 0], problem.bounds[:, 1])
-    maximum = search_rounds(maximizer, [first.theta, inside], FIRST, smooth.some_blocks)
-    history = first.history + maximum.history
-    if smooth.either and not maximum.interrupted:
-        other = search_rounds(maximizer, [first.theta], FIRST[:1], smooth.some_rows)
-        history += other.history
-        maximum = max(maximum, other, key=lambda found: smooth.value_per_row(found.theta))
-    return dataclasses.replace(maximum, history=history)
+    smooth, ends = problem.smoothed(), []
+    searches: list[tuple[list[Vector], Sequence[int], Callable[[Vector], LargeObjective]]]
+    searches = [([first.theta, problem.shorter(first.theta)], FIRST, smooth.some_blocks)]
+    if smooth.local:
+        searches.append(([problem.close(first.theta)], FIRST, smooth.some_blocks))
+    if smooth.either:
+        searches.append(([first.theta], FIRST[:1], smooth.some_rows))
+    history = first.history
+    for own, budgets, choose in searches:
+        ends.append(search_rounds(maximizer, own, budgets, choose))
+        history += ends[-1].history
+        if ends[-1].interrupted:
+            return dataclasses.replace(ends[-1], history=history)
+    best = ends[0] if len(ends) == 1 else max(ends, key=lambda found: smooth.value_per_row(found.theta))
+    return dataclasses.replace(best, history=history)
 
 
 def search_rounds(

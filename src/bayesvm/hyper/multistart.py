@@ -159,6 +159,8 @@ class Maximizer:
     screening : bool
         Whether rounds are short and the lower half of the starts is abandoned after each: for a function that has as a
         rule one optimum.
+    near : bool
+        Whether the starts are near their goals, so that no long step is tried where the evidence jumps.
     """
 
     tol: float = 3e-3
@@ -166,6 +168,7 @@ class Maximizer:
     n_jobs: int | None = None
     callback: Callable[[SearchProgress], None] | None = None
     screening: bool = False
+    near: bool = False
 
     def maximize(
         self,
@@ -385,7 +388,7 @@ def run_round(objective: Objective, state: StartState, options: Maximizer, best:
     ascent = state.ascent or begin(evaluate, state.start, bounds, H=state.H, latent=state.latent)
     end = min(state.evaluations + (SCREENING if options.screening else ROUND), options.max_evaluations)
     while ascent.status is SearchStatus.RUNNING and evaluate.spent < end:
-        ascent = advance(evaluate, ascent, bounds, tol)
+        ascent = advance(evaluate, ascent, bounds, tol, near=options.near)
     if ascent.status is SearchStatus.RUNNING and evaluate.spent >= options.max_evaluations:
         ascent = dataclasses.replace(ascent, status=SearchStatus.LIMIT)
     seconds = state.seconds + time.perf_counter() - began

@@ -9,6 +9,7 @@ from typing import Self
 
 import numpy as np
 
+from bayesvm.hyper.native import native_laplace
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence, Inference, Posterior
 from bayesvm.kernels.base import Kernel
@@ -119,6 +120,10 @@ class RowsAtHand:
         return (self.y,) if self.y.ndim == 1 else tuple(np.ascontiguousarray(self.y.T))
 
 
+#: Posteriors, evidence, and its gradient in the parameters of the kernel.
+Found = tuple[tuple[Posterior, ...], Evidence, Vector]
+
+
 @dataclasses.dataclass(frozen=True)
 class EvidenceObjective(RowsAtHand, ModelParameters):
     r"""Log evidence plus log hyperprior of :math:`\theta` = (kernel parameters, likelihood parameters), all logarithms.
@@ -157,6 +162,21 @@ class EvidenceObjective(RowsAtHand, ModelParameters):
         """
         theta = np.asarray(theta, dtype=float)
         kernel, likelihood = self.model(theta)
+        found = self._natively(kernel, likelihood, warm_start) or self._in_numpy(kernel, likelihood, warm_start)
+        posteriors, evidence, gradient = found
+        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
+        gradient = np.concatenate([gradient, evidence.dphi]) + prior_gradient
+        return Evaluation(theta, evidence.value + log_prior, gradient, posteriors, evidence)
+
+    def _natively(self, kernel: Kernel, likelihood: Likelihood, warm_start: Vector | None) -> Found | None:
+        """Return the same as ``_in_numpy`` for a model that native code knows as a whole, else None."""
+        if self.y.ndim > 1:
+            return None
+        found = native_laplace(self.inference, kernel, likelihood, self.X, self.y, warm_start)
+        return None if found is None else ((found.posterior,), found.evidence, found.gradient)
+
+    def _in_numpy(self, kernel: Kernel, likelihood: Likelihood, warm_start: Vector | None) -> Found:
+        """Return the posteriors, the evidence and its gradient in the parameters of the kernel."""
         K, outputs = kernel.gram(self.X), self.outputs
         posteriors, evidences = [], []
         for k, y in enumerate(outputs):
@@ -166,9 +186,7 @@ class EvidenceObjective(RowsAtHand, ModelParameters):
             evidences.append(evidence)
         evidence = evidences[0] if len(evidences) == 1 else _total(evidences, len(self.X))
         inputs = self.X if evidence.rows.size == len(self.X) else self.X.take(evidence.rows)
-        gradient = np.concatenate([kernel.pullback(inputs, evidence.dK), evidence.dphi])
-        log_prior, prior_gradient = self.prior.log_density(theta, self.names)
-        return Evaluation(theta, evidence.value + log_prior, gradient + prior_gradient, tuple(posteriors), evidence)
+        return tuple(posteriors), evidence, kernel.pullback(inputs, evidence.dK)
 
     def part(self, rows: Indices) -> Self:
         """Return the objective of some of the samples."""

@@ -3,12 +3,14 @@ r"""The search for the hyperparameters, from starts to the maximum of the eviden
 1. *Ties.* With one length scale per feature, starts with one common length scale search with the features tied.
 2. *Subsample.* With many rows and few hyperparameters the starts search on some of the rows
    (:mod:`bayesvm.hyper.subsample`).
-3. *Surrogate and multistart.* All starts search together by BFGS (:mod:`bayesvm.hyper.multistart`), first on smooth
+3. *Scouts.* With a few hundred rows, a start with most of them in the support goes ahead on some of them
+   (:mod:`bayesvm.hyper.scouts`).
+4. *Surrogate and multistart.* All starts search together by BFGS (:mod:`bayesvm.hyper.multistart`), first on smooth
    surrogates of an evidence that jumps, then on the evidence itself (:mod:`bayesvm.hyper.surrogate`). For robust noise
    models and few hyperparameters they search with Gaussian noise, and the best of them goes on
    (:mod:`bayesvm.hyper.companion`).
-4. *All rows.* The best end goes on with more rows, up to all of them.
-5. *ARD search.* The features are set free at the best end; features that were switched off on the way are tried once
+5. *All rows.* The best end goes on with more rows, up to all of them.
+6. *ARD search.* The features are set free at the best end; features that were switched off on the way are tried once
    more, and those that turn out weak are switched off (:mod:`bayesvm.hyper.ard_search`). Nothing can be lost: the tied
    optimum is a point of the larger space, and the value only rises from it.
 """
@@ -23,6 +25,7 @@ from bayesvm.hyper.companion import companion_of, maximize_from_companion
 from bayesvm.hyper.interrupts import keep_this_interrupt
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
+from bayesvm.hyper.scouts import maximize_from_scouts
 from bayesvm.hyper.subsample import maximize_on_more_rows, subsamples
 from bayesvm.hyper.surrogate import FEW, maximize_through_surrogates
 from bayesvm.inference import Laplace
@@ -81,7 +84,7 @@ def _from_starts(maximizer: Maximizer, objective: EvidenceObjective, starts: Seq
     few = objective.theta0.size <= FEW and isinstance(objective.inference, Laplace)
     companion = companion_of(objective) if few else None
     if companion is None:
-        return maximize_through_surrogates(maximizer, objective, starts)
+        return maximize_from_scouts(maximizer, objective, starts)
     return maximize_from_companion(maximizer, objective, companion, starts)
 
 

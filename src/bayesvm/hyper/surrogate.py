@@ -68,14 +68,16 @@ def maximize_through_surrogates(
     starts: Sequence[Vector],
     *,
     metrics: Sequence[Matrix | None] | None = None,
+    latent: Vector | None = None,
 ) -> Maximum:
     """Maximise the objective from the given starts, through its surrogates where the likelihood has some.
 
-    ``metrics`` are the inverse Hessians to begin with, as in :meth:`Maximizer.maximize`. On every surrogate after the
-    first the search goes on from the distinct ends of the one before.
+    ``metrics`` are the inverse Hessians to begin with and ``latent`` is the first warm start, as in
+    :meth:`Maximizer.maximize`. On every surrogate after the first the search goes on from the distinct ends of the one
+    before.
     """
     first, *others = surrogates(objective)
-    maximum, previous = maximizer.maximize(first, starts, metrics=metrics), first
+    maximum, previous = maximizer.maximize(first, starts, metrics=metrics, latent=latent), first
     for stage in others:
         options = _stage_options(maximizer, objective, stage, previous)
         if maximum.interrupted:

@@ -29,7 +29,9 @@ stationary, a dropped site of size :math:`\varepsilon` changes it by :math:`\var
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +40,7 @@ from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.inference.anderson import AndersonMixer
 from bayesvm.inference.base import Evidence, Factor, Inference, Inferred, Posterior, gram_cotangent
 from bayesvm.inference.leave_one_out import Marginals
-from bayesvm.likelihoods.base import Likelihood
+from bayesvm.likelihoods.base import Likelihood, Traits
 from bayesvm.likelihoods.tilted import Tilted
 from bayesvm.linalg.site_posterior import PlainSitePosterior, SitePosterior, site_posterior
 from bayesvm.solvers.base import Status
@@ -51,6 +53,8 @@ Mask = NDArray[np.bool_]
 CONTRACTING = 0.5
 #: Earlier sweeps that mixing looks at.
 DEPTH = 5
+#: Mixed sweeps within which the residual has to halve.
+MIXTURES = 10
 #: Predicted sweeps at most, between two with a factorisation.
 PREDICTIONS = 25
 #: Residual below which sweeps are predicted; where that multiplies the residual by more than USEFUL it was too early.
@@ -62,7 +66,7 @@ REENTRY = 4.0
 SMALLEST_STEP = 0.1
 #: Sweeps without a new smallest residual after which the iteration has stalled or oscillates.
 PATIENCE = 40
-#: Residual at which the weakest sites can be named.
+#: Residual at which the weakest sites can be named, where the fixed point cannot be predicted from a larger one.
 ROUGH = 1e-2
 #: The same where the residual is what rounding leaves: there is nothing more to match.
 SETTLED = 5
@@ -70,29 +74,72 @@ SETTLED = 5
 ROUNDING = 1e-5
 
 
+class SitePrior(Protocol):
+    """What sites are multiplied by: a Gaussian prior of all latent values."""
+
+    def diagonal(self) -> Vector:
+        """Return the prior variances."""
+
+    def posterior(self, tau: Vector, nu: Vector) -> SitePosterior:
+        """Return the posterior with given sites."""
+
+
+class SiteTerms(Protocol):
+    """What sites stand for: the terms of all rows, such as a likelihood has them."""
+
+    @property
+    def traits(self) -> Traits:
+        """Properties of the loss."""
+
+    @property
+    def copies(self) -> Vector | float:
+        """How often each row occurs."""
+
+    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
+        """Return the normalisers with their derivatives in the mean."""
+
+
 @dataclasses.dataclass(frozen=True)
-class _Sweep:
+class GramPrior:
+    """The prior of latent values with a Gram matrix."""
+
+    K: Matrix
+
+    def diagonal(self) -> Vector:
+        """Return the prior variances."""
+        return np.diagonal(self.K)
+
+    def posterior(self, tau: Vector, nu: Vector) -> SitePosterior:
+        """Return the posterior with given sites."""
+        return site_posterior(self.K, tau, nu)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
     """Everything that follows from given sites: the state of the iteration."""
 
     sites: Matrix  #: tau and nu, shape (2, n)
     posterior: SitePosterior
-    matched: _Matched
+    matched: Matched
 
     @property
     def factor(self) -> Factor:
+        """The factor of the posterior."""
         return self.posterior.factor
 
     @property
     def residual(self) -> float:
+        """Largest mismatch of a moment."""
         return self.matched.residual
 
     @property
     def image(self) -> Matrix:
+        """The sites that match the moments."""
         return self.matched.image
 
 
 @dataclasses.dataclass(frozen=True)
-class _Matched:
+class Matched:
     """What follows from sites and marginals."""
 
     marginals: Marginals  #: of the posterior with these sites
@@ -129,9 +176,9 @@ class EP(Inference):
 
     def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
         """Return posterior and evidence; ``warm_start`` may also be latent values, as Laplace's method leaves them."""
-        sweep, status, n_iter = self._iterate(K, y, likelihood, _start(K, y, likelihood, warm_start))
+        sweep, status, n_iter = self.iterate(GramPrior(K), y, likelihood, _start(K, y, likelihood, warm_start))
         q, M = sweep.matched.marginals, sweep.factor.support
-        terms = _terms(sweep)
+        terms = evidence_terms(sweep)
         dK = gram_cotangent(q.alpha, sweep.posterior.matrix(), M, M)
         dphi = np.sum(q.copies * likelihood.tilted_theta(y, q.cavity_mean, q.cavity_var), axis=1)
         posterior = Posterior.of(q.alpha.copy(), sweep.factor)
@@ -139,32 +186,47 @@ class EP(Inference):
 
     def posterior(
         self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
-    ) -> tuple[Posterior, float, Status]:
-        """Return posterior, log evidence and status without the derivatives of the evidence, at a lower cost."""
-        rough = self
-        if self.prune:  # which sites are the weakest shows early, and no site below the average of the budget matters
-            rough = EP(max(ROUGH, self.tol), self.max_iter, max(self.drop, self.prune / y.size))
-        sweep, status, _ = rough._iterate(K, y, likelihood, _start(K, y, likelihood, warm_start))
+    ) -> tuple[Posterior, float, Status, Marginals]:
+        """Return posterior, log evidence, status and marginals, at a lower cost than with derivatives."""
+        prior, sites, frozen = GramPrior(K), _start(K, y, likelihood, warm_start), np.zeros(y.size, dtype=bool)
         if self.prune:
-            frozen = _weakest(sweep, self.prune)
-            sweep, status, _ = self._iterate(K, y, likelihood, np.where(frozen, 0.0, sweep.sites), frozen)
-        return Posterior.of(sweep.posterior.alpha.copy(), sweep.factor), sum(_terms(sweep).values()), status
+            sites, frozen = self._without_weakest(prior, y, likelihood, sites)
+        sweep, status, _ = self.iterate(prior, y, likelihood, sites, frozen)
+        posterior = Posterior.of(sweep.posterior.alpha.copy(), sweep.factor)
+        return posterior, sum(evidence_terms(sweep).values()), status, sweep.matched.marginals
 
-    def _iterate(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask | bool = False
-    ) -> tuple[_Sweep, Status, int]:
+    def _without_weakest(
+        self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix
+    ) -> tuple[Matrix, Mask]:
+        """Return rough sites without the weakest ones, and which these are.
+
+        They show early: as soon as the fixed point can be predicted. No site below the average of the budget matters.
+        """
+        known = PREDICTED if likelihood.traits.convex else ROUGH
+        rough = EP(max(known, self.tol), self.max_iter, max(self.drop, self.prune / y.size))
+        sweep, _, _ = rough.iterate(prior, y, likelihood, sites)
+        matched = sweep.matched
+        if ROUGH < sweep.residual < known and isinstance(sweep.posterior, PlainSitePosterior):
+            steps = _Steps(dataclasses.replace(rough, tol=self.tol), y, likelihood, False, sweep)
+            matched = steps.settled(sweep, sweep.posterior) or matched
+        frozen = _weakest(matched, self.prune)
+        return np.where(frozen, 0.0, matched.image), frozen
+
+    def iterate(
+        self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix, frozen: Mask | bool = False
+    ) -> tuple[Sweep, Status, int]:
         """Sweep until the moments match, ``frozen`` sites staying at zero; return the last sweep, status and number."""
-        sweep = self._sweep(K, y, likelihood, sites, frozen)
+        sweep = self._sweep(prior, y, likelihood, sites, frozen)
         best, since = sweep.residual, 0
         steps = _Steps(self, y, likelihood, frozen, sweep)
         for n_iter in range(1, self.max_iter + 1):
             if sweep.residual <= self.tol:
                 return sweep, Status.CONVERGED, n_iter
-            if since > SETTLED and sweep.residual <= _rounding(K, sweep):
+            if since > SETTLED and sweep.residual <= _rounding(prior, sweep):
                 return sweep, Status.CONVERGED, n_iter
             if since > PATIENCE:
                 return sweep, Status.STALLED if best < ROUNDING else Status.OSCILLATES, n_iter
-            new = self._proper(K, y, likelihood, sweep, steps.target(sweep), frozen)
+            new = self._proper(prior, y, likelihood, sweep, steps.target(sweep), frozen)
             steps.learn(sweep, new)
             since = 0 if new.residual < best else since + 1
             best = min(best, new.residual)
@@ -172,26 +234,26 @@ class EP(Inference):
         return sweep, Status.MAX_ITER, self.max_iter
 
     def _proper(
-        self, K: Matrix, y: Vector, likelihood: Likelihood, sweep: _Sweep, target: Matrix, frozen: Mask | bool
-    ) -> _Sweep:
+        self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sweep: Sweep, target: Matrix, frozen: Mask | bool
+    ) -> Sweep:
         """Return the sweep at the target, or nearer to the last one if negative precisions leave no posterior there."""
         for _ in range(20):
             try:
-                return self._sweep(K, y, likelihood, target, frozen)
+                return self._sweep(prior, y, likelihood, target, frozen)
             except NotPositiveDefiniteError:
                 if np.all(target[0] >= 0.0):
                     raise
                 target = 0.5 * (target + sweep.sites)
         return sweep
 
-    def _sweep(self, K: Matrix, y: Vector, likelihood: Likelihood, sites: Matrix, frozen: Mask | bool) -> _Sweep:
+    def _sweep(self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix, frozen: Mask | bool) -> Sweep:
         """Compute the posterior with the given sites and the sites that match its cavities."""
-        sites = _bounded(K, sites)
-        posterior = site_posterior(K, *sites)
+        sites = _bounded(prior, sites)
+        posterior = prior.posterior(*sites)
         marginals = Marginals.of_sites(posterior, likelihood.copies)
-        return _Sweep(sites, posterior, self._match(y, likelihood, sites, marginals, frozen))
+        return Sweep(sites, posterior, self._match(y, likelihood, sites, marginals, frozen))
 
-    def _match(self, y: Vector, likelihood: Likelihood, sites: Matrix, q: Marginals, frozen: Mask | bool) -> _Matched:
+    def _match(self, y: Vector, likelihood: SiteTerms, sites: Matrix, q: Marginals, frozen: Mask | bool) -> Matched:
         """Return the sites that match the moments at the cavities of given marginals."""
         (tau, nu), copies = sites, likelihood.copies
         mean, var = q.cavity_mean, q.cavity_var
@@ -208,39 +270,70 @@ class EP(Inference):
         wider = np.abs(var * left / q.var - 1.0)
         ignored = weak & (tau == 0.0) & (nu == 0.0)
         residual = float(np.max(np.where(ignored, 0.0, np.maximum(apart, wider)), initial=0.0))
-        return _Matched(q, tilted, image, residual)
+        return Matched(q, tilted, image, residual)
 
 
 class _Steps:
     """From sweep to sweep: damped while they overshoot, then by the predicted response of the marginals, or mixed."""
 
-    def __init__(self, method: EP, y: Vector, likelihood: Likelihood, frozen: Mask | bool, first: _Sweep) -> None:
+    def __init__(self, method: EP, y: Vector, likelihood: SiteTerms, frozen: Mask | bool, first: Sweep) -> None:
         self._method, self._y, self._likelihood, self._frozen = method, y, likelihood, frozen
         self._convex = likelihood.traits.convex
         self._step, self._mixer = 1.0, AndersonMixer(DEPTH)
+        self._shares = np.ones(y.size)  # how far each site goes, where sweeps are damped
+        self._mix_below = CONTRACTING
+        self._trail = collections.deque[float](maxlen=MIXTURES)  # residuals of sweeps that were mixed in a row
         self._predict_below = PREDICTED if self._convex else 0.0
         # in units of the marginals; a point that occurs c times counts as c points with a c-th of its site each
         var = first.matched.marginals.var
         self._scale = np.stack([var, np.sqrt(var)]) / np.sqrt(likelihood.copies)
 
-    def target(self, sweep: _Sweep) -> Matrix:
+    def target(self, sweep: Sweep) -> Matrix:
         """Return the sites of the next sweep."""
-        if sweep.residual >= CONTRACTING:
-            return np.asarray(sweep.sites + self._step * (sweep.image - sweep.sites))
-        if sweep.residual < self._predict_below and isinstance(sweep.posterior, PlainSitePosterior):
-            return self._settled(sweep, sweep.posterior)
-        return self._mixed(self._mixer, sweep.sites, sweep.image, self._step)
+        if self._predicts(sweep) and isinstance(sweep.posterior, PlainSitePosterior):
+            settled = self.settled(sweep, sweep.posterior)
+            return self._damped(sweep) if settled is None else settled.image
+        if self._mixes(sweep):
+            return self._mixed(self._mixer, sweep.sites, sweep.image, self._step)
+        return self._damped(sweep)
 
-    def learn(self, old: _Sweep, new: _Sweep) -> None:
+    def learn(self, old: Sweep, new: Sweep) -> None:
         """Adapt to what the last step has brought."""
-        if new.residual > 2.0 * old.residual or new.residual > CONTRACTING:
-            self._mixer.forget()
-        if old.residual < self._predict_below and new.residual > USEFUL * old.residual:
-            self._predict_below = USEFUL * old.residual
         if new.residual > old.residual:
             self._step = max(0.7 * self._step, SMALLEST_STEP)
         elif new.residual < 0.5 * old.residual:
             self._step = min(1.0, 1.2 * self._step)
+        worse = new.residual > 2.0 * old.residual or new.residual > CONTRACTING
+        if self._predicts(old):
+            if new.residual > USEFUL * old.residual:
+                self._predict_below = USEFUL * old.residual
+        elif self._mixes(old):
+            self._trail.append(old.residual)
+            if worse or (len(self._trail) == MIXTURES and new.residual > 0.5 * self._trail[0]):
+                self._mix_below = USEFUL * old.residual
+        turned = np.any(_missing(old, self._likelihood) * _missing(new, self._likelihood) < 0.0, axis=0)
+        self._shares = np.where(turned, 0.7 * self._shares, np.minimum(1.2 * self._shares, 1.0))
+        if worse or not self._mixes(old):
+            self._mixer.forget()
+            self._trail.clear()
+
+    def _predicts(self, sweep: Sweep) -> bool:
+        return sweep.residual < self._predict_below
+
+    def _mixes(self, sweep: Sweep) -> bool:
+        return sweep.residual < self._mix_below
+
+    def _damped(self, sweep: Sweep) -> Matrix:
+        r"""Return the sites after a share :math:`s` of the way of each to its image; sites that vanish go all the way.
+
+        The share is smaller for every time that the site had to turn back, and its precision changes by
+        :math:`s / (1 - s)` at most, in units of its marginal: a site of a large weight is nothing on one side of a kink
+        and precise on the other, so that any share of the whole way can be too long.
+        """
+        change, share = sweep.image - sweep.sites, self._shares
+        length = (1.0 - share) * np.abs(change[0]) * sweep.matched.marginals.var
+        wanted = np.where(sweep.image[0] == 0.0, 1.0, share)
+        return np.asarray(sweep.sites + change * wanted * share / np.maximum(share, wanted * length))
 
     def _mixed(self, mixer: AndersonMixer, sites: Matrix, image: Matrix, step: float) -> Matrix:
         """Return the mixture of the last steps, with sites that mixing made impossible replaced by their images."""
@@ -249,16 +342,17 @@ class _Steps:
         bad = (target[0] < 0.0) & (self._convex | (image[0] >= 0.0)) | (image[0] == 0.0)
         return np.where(bad, image, target)
 
-    def _settled(self, sweep: _Sweep, posterior: PlainSitePosterior) -> Matrix:
-        """Return the sites that match the moments of marginals that respond to them as predicted from the sweep.
+    def settled(self, sweep: Sweep, posterior: PlainSitePosterior) -> Matched | None:
+        """Return what matches the moments of marginals that respond to the sites as predicted from the sweep.
 
-        Rows off the support keep their marginals.
+        Rows off the support keep their marginals. None where that promises little: sweeps go on with damping.
         """
         response, support, mixer = posterior.response(), posterior.factor.support, AndersonMixer(DEPTH)
         goal = max(0.1 * self._method.tol, 0.1 * sweep.residual**2)  # the error of the prediction is of second order
-        sites, image, moved = sweep.sites, sweep.image, np.zeros(support.size)
+        sites, matched, moved = sweep.sites, sweep.matched, np.zeros(support.size)
+        least, best = USEFUL * sweep.residual, None
         for _ in range(PREDICTIONS):
-            trial = self._mixed(mixer, sites, image, 1.0)
+            trial = self._mixed(mixer, sites, matched.image, 1.0)
             dtau, dnu = (trial - sweep.sites)[:, support]
             moved, wider = response.moved(dtau, dnu, moved)
             mean, var = posterior.mean.copy(), posterior.var.copy()
@@ -269,10 +363,17 @@ class _Steps:
                 break
             sites = trial
             matched = self._method._match(self._y, self._likelihood, sites, q, self._frozen)
-            image = matched.image
+            if matched.residual < least:
+                least, best = matched.residual, matched
             if matched.residual <= goal:
                 break
-        return image
+        return best
+
+
+def _missing(sweep: Sweep, likelihood: SiteTerms) -> Matrix:
+    """Return by how much the precision of each site, and the pull on its mean, fall short of what matches."""
+    q = sweep.matched
+    return np.stack([q.image[0] - sweep.sites[0], likelihood.copies * q.tilted.slope - q.marginals.alpha])
 
 
 def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | None) -> Matrix:
@@ -289,34 +390,34 @@ def _start(K: Matrix, y: Vector, likelihood: Likelihood, warm_start: Vector | No
     return np.stack([d.curvature, d.curvature * f - d.gradient])
 
 
-def _bounded(K: Matrix, sites: Matrix) -> Matrix:
+def _bounded(prior: SitePrior, sites: Matrix) -> Matrix:
     r"""Return the sites, none so precise that the rounding of :math:`B = I + T^{1/2} K T^{1/2}` could exceed one.
 
     The product of a precision and its prior variance is at most :math:`1 / (4 n \epsilon)`, with :math:`\epsilon` the
     distance of 1 to the next number: the norm of B is then at most :math:`1 / (4 \epsilon)`. Weights of a million at
     points that contradict each other would lead beyond; a site that is cut keeps its centre.
     """
-    most = 1.0 / (4.0 * K.shape[0] * np.finfo(float).eps)
-    ratio = sites[0] * np.diagonal(K)
+    most = 1.0 / (4.0 * sites.shape[1] * np.finfo(float).eps)
+    ratio = sites[0] * prior.diagonal()
     return sites if np.all(ratio <= most) else sites * (most / np.maximum(ratio, most))
 
 
-def _rounding(K: Matrix, sweep: _Sweep) -> float:
+def _rounding(prior: SitePrior, sweep: Sweep) -> float:
     r"""Return the residual that rounding leaves: its unit times the trace of :math:`B = I + T^{1/2} K T^{1/2}`.
 
     It is above the tolerance where sites are far more precise than the prior, as those of a noise that is next to
     nothing.
     """
-    return float(np.finfo(float).eps * (K.shape[0] + np.abs(sweep.sites[0]) @ np.diagonal(K)))
+    return float(np.finfo(float).eps * (sweep.sites.shape[1] + np.abs(sweep.sites[0]) @ prior.diagonal()))
 
 
-def _weakest(sweep: _Sweep, budget: float) -> Mask:
+def _weakest(matched: Matched, budget: float) -> Mask:
     """Return which sites may go: the weakest ones, whose effects on their own means add up to the budget at most.
 
     Effects are per copy and rounded before they are ranked, so that repeated and weighted rows are treated alike.
     """
-    q = sweep.matched.marginals
-    effect = np.abs(sweep.matched.tilted.slope) * np.sqrt(q.cavity_var)
+    q = matched.marginals
+    effect = np.abs(matched.tilted.slope) * np.sqrt(q.cavity_var)
     level = np.floor(64.0 * np.log2(np.maximum(effect, 1e-300)))
     order = np.argsort(level, kind="stable")
     total = np.cumsum((q.copies * effect)[order])
@@ -325,7 +426,7 @@ def _weakest(sweep: _Sweep, budget: float) -> Mask:
     return np.asarray(level < cut)
 
 
-def _terms(sweep: _Sweep) -> dict[str, float]:
+def evidence_terms(sweep: Sweep) -> dict[str, float]:
     r"""Return the summands of the evidence.
 
     With :math:`m = v \nu + (1 - v \tau)\, m_{-i}` and :math:`\alpha = \nu - \tau m` the terms of the sites are
@@ -339,4 +440,4 @@ def _terms(sweep: _Sweep) -> dict[str, float]:
     }
 
 
-__all__ = ["EP"]
+__all__ = ["EP", "SitePrior", "SiteTerms", "Sweep", "evidence_terms"]

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.inference.base import Inference, Inferred
-from bayesvm.inference.laplace import gaussian_at_mode
+from bayesvm.inference.laplace import Laplace, gaussian_at_mode
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import SupportFactor
 from bayesvm.solvers.base import MAPResult, Status
@@ -32,6 +32,10 @@ class Exact(Inference):
             raise IncompatibleError(
                 f"exact inference cannot treat {type(likelihood).__name__}: it needs a quadratic loss (Gaussian noise)"
             )
+
+    def suited(self, likelihood: Likelihood) -> Inference:
+        """Return the method itself for Gaussian noise, and Laplace's for others."""
+        return self if likelihood.traits.quadratic else Laplace()
 
     def infer(self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None) -> Inferred:
         """Return posterior and evidence; see :meth:`bayesvm.inference.base.Inference.infer`."""

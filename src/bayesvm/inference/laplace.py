@@ -37,7 +37,7 @@ from bayesvm.linalg import SupportFactor
 from bayesvm.solvers import MAPResult, Newton, Solver
 from bayesvm.solvers.base import require
 from bayesvm.solvers.newton import times
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,22 +74,51 @@ class Laplace(Inference):
 
 def gaussian_at_mode(K: Matrix, y: Vector, likelihood: Likelihood, mode: MAPResult, factor: SupportFactor) -> Inferred:
     """Return posterior and evidence from the mode and the factor of the curvatures there; see the module."""
-    posterior, M = Posterior.of(mode.alpha, factor), factor.support
+    R, inverse_diagonal = factor.inverse()
+    var = factor.variances(K, inverse_diagonal)
+    q = _implicit(K, factor, 0.5 * var * mode.derivatives.third[factor.support])
+    posterior = Posterior.of(mode.alpha, factor)
+    dK = gram_cotangent(mode.alpha, R, factor.support, posterior.support, q)
+    moved = times(K, q) if likelihood.theta.size else q
+    return posterior, evidence_at_mode(y, likelihood, mode, factor, Slopes(posterior.support, dK, var, moved))
+
+
+@dataclasses.dataclass(frozen=True)
+class Slopes:
+    r"""What the derivatives of the evidence are made of.
+
+    Attributes
+    ----------
+    rows : array of int
+        Those of ``dK``.
+    dK : array
+        :math:`\partial \ln Z / \partial K`.
+    var : array
+        Posterior variances on the support of the factor.
+    K_moved : array
+        :math:`K q`; read for likelihoods with parameters only.
+    """
+
+    rows: Indices
+    dK: Matrix
+    var: Vector
+    K_moved: Vector
+
+
+def evidence_at_mode(
+    y: Vector, likelihood: Likelihood, mode: MAPResult, factor: SupportFactor, slopes: Slopes
+) -> Evidence:
+    """Return the evidence from the mode, the factor of the curvatures there, and what its derivatives are made of."""
     terms = {
         "prior": float(-0.5 * (mode.alpha @ mode.f)),
         "loss": float(-np.sum(mode.derivatives.loss)),
         "determinant": -0.5 * factor.log_det(),
     }
-    R, inverse_diagonal = factor.inverse()
-    var = factor.variances(K, inverse_diagonal)
-    q = _implicit(K, factor, 0.5 * var * mode.derivatives.third[M])
-    dK = gram_cotangent(mode.alpha, R, M, posterior.support, q)
     dphi = np.empty(0)
     if likelihood.theta.size:
         p = likelihood.theta_derivatives(y, mode.f)
-        dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature[:, M] @ var) + p.gradient @ times(K, q)
-    value = sum(terms.values())
-    return posterior, Evidence(value, terms, posterior.support, dK, dphi, mode.status, mode.f, mode.n_iter)
+        dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature[:, factor.support] @ slopes.var) + p.gradient @ slopes.K_moved
+    return Evidence(sum(terms.values()), terms, slopes.rows, slopes.dK, dphi, mode.status, mode.f, mode.n_iter)
 
 
 def _implicit(K: Matrix, factor: SupportFactor, u: Vector) -> Vector:
@@ -101,4 +130,4 @@ def _implicit(K: Matrix, factor: SupportFactor, u: Vector) -> Vector:
     return q
 
 
-__all__ = ["Laplace", "gaussian_at_mode"]
+__all__ = ["Laplace", "Slopes", "evidence_at_mode", "gaussian_at_mode"]

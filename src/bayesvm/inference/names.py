@@ -22,8 +22,12 @@ METHODS: Mapping[str, Callable[[Solver], Inference]] = {
 }
 
 #: Expectation propagation for predictions, run once after a search with another method. The weakest sites, which
-#: together move a mean by a twentieth of its standard deviation at most, are left out.
-PREDICTIVE_EP = EP(prune=0.05)
+#: together move a mean by a twentieth of its standard deviation at most, are left out, and moments match to a
+#: ten-thousandth of it.
+PREDICTIVE_EP = EP(tol=1e-4, prune=0.05)
+
+#: The same with many rows, where sites are not left out.
+MANY_ROWS_EP = EP(tol=1e-4)
 
 
 def from_name(
@@ -47,4 +51,4 @@ def from_name(
     return Exact() if likelihood is not None and likelihood.traits.quadratic else make(found)
 
 
-__all__ = ["METHODS", "PREDICTIVE_EP", "from_name"]
+__all__ = ["MANY_ROWS_EP", "METHODS", "PREDICTIVE_EP", "from_name"]

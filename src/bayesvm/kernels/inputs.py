@@ -143,6 +143,13 @@ class Inputs:
             self._derived[key] = Inputs(X)
         return self._derived[key]
 
+    def logarithms(self, origin: tuple[float, ...], unit: tuple[float, ...]) -> Inputs:
+        """Return the columns mapped by :func:`signed_logarithm`; the same object each time, for dense data."""
+        key = ("log", origin, unit)
+        if key not in self._derived:
+            self._derived[key] = Inputs(signed_logarithm(self.dense(), np.asarray(origin), np.asarray(unit)))
+        return self._derived[key]
+
     # -- primitives --------------------------------------------------------------------------------------------------
     def inner(self, other: Inputs | None = None, weights: Vector | None = None) -> Matrix:
         r"""Inner products :math:`\sum_l w_l x_{il} z_{jl}` (weights 1 if not given; one number serves all columns)."""
@@ -206,6 +213,22 @@ class Inputs:
         return np.asarray(squares - 2.0 * _column_products(X, A @ Z))
 
 
+def signed_logarithm(X: Matrix, origin: Vector, unit: Vector) -> Matrix:
+    r"""Return :math:`\operatorname{sign}(u) \log(1 + |u|)` with :math:`u = (x - o)/c` of every column.
+
+    Columns with a unit c of zero stay as they are.
+    """
+    curved = unit > 0.0
+    u = (X - origin) / np.where(curved, unit, 1.0)
+    return np.where(curved, np.copysign(np.log1p(np.abs(u)), u), X)
+
+
+def from_signed_logarithm(T: Matrix, origin: Vector, unit: Vector) -> Matrix:
+    """Return what :func:`signed_logarithm` maps to ``T``."""
+    curved = unit > 0.0
+    return np.where(curved, origin + unit * np.copysign(np.expm1(np.where(curved, np.abs(T), 0.0)), T), T)
+
+
 def _is_sparse(X: Any) -> bool:
     return bool(sp.issparse(X))
 
@@ -247,4 +270,4 @@ def _distances_from_products(products: Matrix, left: Vector, right: Vector, tole
         np.copyto(block, 0.0, where=block <= scale)
 
 
-__all__ = ["Inputs"]
+__all__ = ["Inputs", "from_signed_logarithm", "signed_logarithm"]

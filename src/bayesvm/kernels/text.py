@@ -1,7 +1,8 @@
 """Kernels as text: ``repr`` is exact and evaluates to an equal kernel, ``print`` has few digits and names features.
 
 Of a :class:`~bayesvm.kernels.Rescaled` kernel ``print`` shows the inner kernel, as ``standardized(...)``: shifts and
-scales are those of the data, and nothing that was learnt.
+scales are those of the data, and nothing that was learnt. So with :class:`~bayesvm.kernels.Logarithmic`,
+``logarithmic(...)``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.combine import OnColumns, Pair, Product, Sum
 from bayesvm.kernels.constant import Constant
 from bayesvm.kernels.leaf import Leaf
+from bayesvm.kernels.logarithmic import Logarithmic
 from bayesvm.kernels.rescaled import Rescaled
 from bayesvm.kernels.sklearn_adapter import SklearnKernel
 
@@ -65,6 +67,13 @@ def _(kernel: OnColumns, exact: bool) -> str:
 def _(kernel: Rescaled, exact: bool) -> str:
     if not exact:
         return f"standardized({written(kernel.kernel, exact)})"
+    return _call(kernel, lambda name: repr(getattr(kernel, name)))
+
+
+@written.register
+def _(kernel: Logarithmic, exact: bool) -> str:
+    if not exact:
+        return f"logarithmic({written(kernel.kernel, exact)})"
     return _call(kernel, lambda name: repr(getattr(kernel, name)))
 
 

@@ -20,6 +20,7 @@ from bayesvm._core.sites import lower_square, response
 from bayesvm._core.sites import site_posterior as native
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.linalg.cholesky import Cholesky
+from bayesvm.linalg.inducing_factor import InducingFactor
 from bayesvm.linalg.signed_factor import SignedFactor
 from bayesvm.linalg.support_factor import B_NAME, SupportFactor
 from bayesvm.typing import Matrix, Vector
@@ -29,7 +30,7 @@ from bayesvm.typing import Matrix, Vector
 class SitePosterior:
     """Factor, coefficients, and the marginals of all points: means, variances v, and 1 - v tau."""
 
-    factor: SupportFactor | SignedFactor
+    factor: SupportFactor | SignedFactor | InducingFactor
     alpha: Vector
     mean: Vector
     var: Vector

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -47,16 +48,21 @@ class KnownModels:
         With their learnt parameters.
     thetas : tuple of arrays
         All hyperparameters.
+    changes : tuple of mappings
+        Fields of the specification that were chosen with each kernel.
     """
 
     kernels: tuple[Kernel, ...]
     thetas: tuple[Vector, ...]
+    changes: tuple[Mapping[str, Any], ...]
 
     def __call__(self, spec: ModelSpec, data: TrainingData, tried: Sequence[FittedModel]) -> Iterator[KernelCandidate]:
         """Yield the kernel of the output, or of the last one there was; another likelihood starts as it is given."""
         k = min(data.index, len(self.kernels) - 1)
-        fits = spec.objective(self.kernels[k], data).theta0.size == self.thetas[k].size
-        yield KernelCandidate(self.kernels[k], starts=[self.thetas[k]] if fits else (), given=not fits)
+        own = dataclasses.replace(spec, **self.changes[k])
+        fits = own.objective(self.kernels[k], data).theta0.size == self.thetas[k].size
+        starts = [self.thetas[k]] if fits else ()
+        yield KernelCandidate(self.kernels[k], starts=starts, given=not fits, changes=self.changes[k])
 
 
 @dataclasses.dataclass(frozen=True)

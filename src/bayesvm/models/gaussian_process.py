@@ -26,6 +26,7 @@ from bayesvm.hyper import (
 from bayesvm.hyper.ard_search import WEAK
 from bayesvm.inference import EP, Evidence, Inference, leave_one_out
 from bayesvm.kernels.base import Kernel
+from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification, Likelihood, Regression
 from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg import cholesky
@@ -153,18 +154,22 @@ class GaussianProcessModel(Predictor):
         return tuple(dict.fromkeys([*found, *(status.value for status in inner if not status.ok)]))
 
     # -- after the search ---------------------------------------------------------------------------------------------
-    def refined(self, method: EP | None) -> GaussianProcessModel:
-        """Return the model with marginals at its training rows, and with the posteriors of another method if given."""
+    def refined(self, method: EP | None, X: Inputs | None = None) -> GaussianProcessModel:
+        """Return the model with marginals at its training rows, and with the posteriors of another method if given.
+
+        X holds the training rows with their distances, where these are still known.
+        """
         objective, copies = self.objective, self.likelihood.copies
-        K = self.kernel.gram(objective.X)
+        K = self.kernel.gram(objective.X.forget() if X is None else X)
         if method is None:
-            marginals = tuple(leave_one_out(K, p, copies) for p in self.posteriors)
-            return dataclasses.replace(self, marginals=marginals)
-        posteriors, refinements = [], []
+            own = tuple(leave_one_out(K, p, copies) for p in self.posteriors)
+            return dataclasses.replace(self, marginals=own)
+        posteriors, refinements, marginals = [], [], []
         for k, y in enumerate(objective.outputs):
             latent = self.evidence.latent if self.n_outputs == 1 else self.evidence.latent[k]
-            posterior, log_evidence, status = method.posterior(K, y, self.likelihood, warm_start=latent)
+            posterior, log_evidence, status, marginal = method.posterior(K, y, self.likelihood, warm_start=latent)
             posteriors.append(posterior)
+            marginals.append(marginal)
             # a stalled iteration has matched the moments up to rounding, which is all that predictions need
             ended = Status.CONVERGED if status is Status.STALLED else status
             refinements.append(Refinement(log_evidence, ended))
@@ -174,7 +179,7 @@ class GaussianProcessModel(Predictor):
             inputs=objective.X.forget().take(support_union(posteriors)),
             method=method,
             refinements=tuple(refinements),
-            marginals=tuple(leave_one_out(K, p, copies) for p in posteriors),
+            marginals=tuple(marginals),
         )
 
     def predictor(self) -> Predictor:
@@ -227,9 +232,9 @@ class GaussianProcessModel(Predictor):
                 found.append(calibrate_scale(likelihood, y, q.cavity_mean, q.cavity_var, weights, **options))
         return dataclasses.replace(self, calibrations=tuple(found))
 
-    def reduced(self, tol: float | None) -> GaussianProcessModel:
-        """Return the model with its posteriors carried by few training rows, as far as ``tol`` permits."""
-        return self.reduced_on(self.objective.X.forget(), tol)
+    def reduced(self, tol: float | None, X: Inputs | None = None) -> GaussianProcessModel:
+        """Return the model with its posteriors carried by few training rows, as far as ``tol`` permits; X as above."""
+        return self.reduced_on(self.objective.X.forget() if X is None else X, tol)
 
     def loo_log_density(self, weights: Vector) -> float:
         """Return the log density of the training targets, each predicted without itself, calibration included."""
@@ -337,8 +342,8 @@ class GaussianProcess(ModelSpec):
 
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return the model with the posterior that predicts, marginals, calibration, and few rows."""
-        refined = model.refined(self.posterior)
-        return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize).reduced(self.reduce)
+        refined = model.refined(self.posterior, data.X)
+        return refined.calibrated(self.calibrate, data.counts, tuned=self.options.optimize).reduced(self.reduce, data.X)
 
 
 __all__ = [

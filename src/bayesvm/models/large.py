@@ -17,8 +17,9 @@ import numpy as np
 
 from bayesvm.hyper import Maximum
 from bayesvm.hyper.inducing import InducingEvidence, InducingObjective, KernelFeatures
-from bayesvm.hyper.large import ENOUGH, SAMPLE, LargeProblem, describe, maximize_large, maximize_on_blocks
+from bayesvm.hyper.large import ENOUGH, SAMPLE, LargeProblem, describe, maximize_large
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective, LocalProcess
+from bayesvm.hyper.multistart import StartRecord
 from bayesvm.hyper.neighbours import bisected, largest, nearest, similarity
 from bayesvm.hyper.subsample import drawn_rows
 from bayesvm.inference import EP, Marginals, Posterior, leave_one_out
@@ -28,8 +29,8 @@ from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.covariance_root import covariance_root
-from bayesvm.models.base import FittedModel, KernelCandidate, ModelSpec, TrainingData
-from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
+from bayesvm.models.base import Candidate, TrainingData
+from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, Refinement, weighted_likelihood
 from bayesvm.models.joint_process import alone, scored
 from bayesvm.typing import Indices, Matrix, Vector
 
@@ -41,8 +42,6 @@ FROM = 1024
 #: Training rows whose marginals are computed together, and how many others they are given.
 BLOCK = 64
 OTHERS = 192
-#: Features up to which the default kernel has one length scale for each.
-ARD_FEATURES = 64
 #: Least marginal variance over that of the cavity, below which a row alone decides about its latent value.
 LEAST_REST = 1e-6
 
@@ -51,13 +50,22 @@ LEAST_REST = 1e-6
 class InducingModel(GaussianProcessModel):
     """A model whose support are its inducing inputs."""
 
-    def refined(self, method: EP | None) -> GaussianProcessModel:
-        """Return the model with marginals at its training rows; no other method is known for inducing inputs."""
-        assert method is None
+    def refined(self, method: EP | None, X: Inputs | None = None) -> InducingModel:
+        """Return the model with marginals at its training rows, and with the posteriors of another method if given."""
         objective: Any = self.objective
+        if method is not None:
+            objective = dataclasses.replace(objective, inference=method)
         inferred = objective.infer(self.theta, self.evidence.latent)
         marginals = row_marginals(objective.features_here(inferred), inferred.found)
-        return dataclasses.replace(self, marginals=marginals)
+        if method is None:
+            return dataclasses.replace(self, marginals=marginals)
+        return dataclasses.replace(
+            self,
+            posteriors=inferred.posteriors(objective.numbers),
+            marginals=marginals,
+            method=method,
+            refinements=tuple(Refinement(e.value, e.status) for e in inferred.found),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -231,20 +239,26 @@ class Neighbours:
 
 @dataclasses.dataclass(frozen=True)
 class LargeProcess(GaussianProcess):
-    """A Gaussian process of many rows; its posterior is always that of ``inference``.
+    """A Gaussian process of many rows.
 
     Parameters
     ----------
+    likelihood, inference, posterior, calibrate
+        As in :class:`~bayesvm.models.gaussian_process.GaussianProcess`; nothing is reduced.
     size : int or None
         Number of inducing inputs; None: as many as are needed.
     neighbours : bool
         Whether rows may be conditioned on their neighbours, where inducing inputs are not enough.
+    compared, begun : tuple of Candidate, tuple of StartRecord
+        What was compared before on a sample of the rows, and the searches there of what was chosen.
     """
 
     search: ClassVar[Any] = staticmethod(maximize_large)
 
     size: int | None = None
     neighbours: bool = True
+    compared: tuple[Candidate, ...] = ()
+    begun: tuple[StartRecord, ...] = ()
 
     def objective(self, kernel: Kernel, data: TrainingData) -> Any:
         """Return the problem, after checks that likelihood and kernel can be used."""
@@ -258,14 +272,18 @@ class LargeProcess(GaussianProcess):
         final: Any = objective.at(maximum.theta)
         logger.info("final choice: %s", describe(final))
         kernel, likelihood = final.model(maximum.theta)
-        maximum = dataclasses.replace(maximum, latent=None)  # that of other rows or blocks
         if isinstance(final, InducingObjective):
-            return self.inducing_model(InducingModel, final, maximum, data)
-        evidence = final.evaluate(maximum.theta).evidence
+            model = self.inducing_model(InducingModel, final, maximum, data)
+            return model if self.posterior is None else model.refined(self.posterior)
+        maximum, evidence = self._whole(maximum), final.evaluate(maximum.theta).evidence
+        if isinstance(final, LocalObjective) and self.posterior is not None:
+            final = dataclasses.replace(final, inference=self.posterior)
         rows = final.rows if isinstance(final, LocalGaussianObjective) else np.empty(0, dtype=np.intp)
         attributes = _attributes(final.X.take(rows), data, (evidence.value, np.nan), np.nan)
         inputs = final.X.forget()
-        local = LocalModel(kernel, likelihood, (), inputs, evidence, final, maximum, attributes=attributes)
+        local = LocalModel(
+            kernel, likelihood, (), inputs, evidence, final, maximum, self.compared, attributes=attributes
+        )
         return local.with_marginals()
 
     def inducing_model(
@@ -275,12 +293,13 @@ class LargeProcess(GaussianProcess):
 
         What too few inducing inputs lose is said in a warning of the log.
         """
-        kernel, likelihood = objective.model(maximum.theta)
+        (kernel, likelihood), maximum = objective.model(maximum.theta), self._whole(maximum)
         inferred = objective.infer(maximum.theta)
-        evidence, quadratic = inferred.evidence(), likelihood.traits.quadratic
-        upper = float(sum(e.upper_bound() for e in inferred.found)) if quadratic else np.nan
-        gap = upper - evidence.value if quadratic else -evidence.terms["trace"]
-        left = -evidence.terms["trace"] / (objective.n_rows * objective.n_outputs)
+        evidence = inferred.evidence()
+        upper = float(sum(e.upper_bound() for e in inferred.found))
+        trace = sum(e.left for e in inferred.found)
+        gap = upper - evidence.value if np.isfinite(upper) else trace
+        left = trace / (objective.n_rows * objective.n_outputs)
         if self.size is None and left > 2.0 * ENOUGH:
             message = "%d inducing inputs, as many as are tried, leave %.2g nats per row over: detail is lost"
             logger.warning(message, objective.numbers.size, left)
@@ -295,9 +314,14 @@ class LargeProcess(GaussianProcess):
             evidence,
             kept,
             maximum,
+            self.compared,
             marginals=row_marginals(objective.features_here(inferred), inferred.found),
             attributes=_attributes(objective.inputs, data, (evidence.value, upper), gap),
         )
+
+    def _whole(self, maximum: Maximum) -> Maximum:
+        """Return the maximum with the searches before it, and without latent values, which are those of other rows."""
+        return dataclasses.replace(maximum, latent=None, history=self.begun + maximum.history)
 
     def finish(self, model: GaussianProcessModel, data: TrainingData) -> Any:
         """Return the model with its predictions calibrated, those of several classes together."""
@@ -323,8 +347,8 @@ def row_marginals(features: KernelFeatures, found: Sequence[WeightEvidence]) -> 
     marginals = []
     for own in zip(*parts, strict=True):
         mean, var, residual = (np.concatenate([getattr(p, name) for p in own]) for name in ("mean", "var", "residual"))
-        curvature = np.concatenate([p.derivatives.curvature for p in own])
-        gradient = np.concatenate([p.derivatives.gradient for p in own])
+        curvature = np.concatenate([p.curvature for p in own])
+        gradient = np.concatenate([p.gradient for p in own])
         explained = var - residual
         rest = np.maximum(1.0 - explained * curvature / copies, LEAST_REST)
         without = explained / rest + residual
@@ -343,41 +367,7 @@ def sampled(data: TrainingData) -> TrainingData:
 
 def _in_units(Z: Inputs, data: TrainingData) -> Any:
     """Return inputs in the user's units."""
-    if data.standardizer is None:
-        return Z.X
-    if Z.is_sparse:
-        return Z.X.multiply(data.standardizer.scale).tocsr()
-    return Z.X * data.standardizer.scale + data.standardizer.shift
+    return Z.X if data.standardizer is None else data.standardizer.outer(Z.X)
 
 
-@dataclasses.dataclass(frozen=True)
-class BestOnSample:
-    """Several kernels, of which the one that does best after a search on samples is fitted to all rows.
-
-    Parameters
-    ----------
-    kernels : tuple of Kernel
-        With one length scale for all features.
-    """
-
-    kernels: tuple[Kernel, ...]
-
-    def __call__(self, spec: ModelSpec, data: TrainingData, tried: Sequence[FittedModel]) -> Iterator[KernelCandidate]:
-        """Yield the best kernel, with one length scale per feature unless these are too many."""
-        assert isinstance(spec, LargeProcess)
-        maximizer, found = spec.options.maximizer, []
-        for form in self.kernels:
-            kernel = form.with_ard() if 1 < data.n_features <= ARD_FEATURES else form
-            problem = spec.objective(kernel.bind(data.n_features, data.names), data)
-            starts = spec.starts(problem.kernel, data, max(2, spec.options.n_starts))
-            maximum = maximize_on_blocks(maximizer, problem, starts)
-            if maximum.interrupted:  # there is nothing to keep yet
-                raise KeyboardInterrupt
-            value = problem.value_per_row(maximum.theta)
-            logger.info("%s: log evidence per row %.4g", form, value)
-            found.append((value, problem.kernel, maximum))
-        _, kernel, maximum = max(found, key=lambda item: item[0])
-        yield KernelCandidate(kernel, starts=[maximum.theta])
-
-
-__all__ = ["BestOnSample", "InducingModel", "LargeProcess", "LocalModel"]
+__all__ = ["InducingModel", "LargeProcess", "LocalModel"]

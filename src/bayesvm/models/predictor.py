@@ -76,7 +76,9 @@ class Predictor:
         if found is None:
             return self
         posteriors, reduction = found
-        return dataclasses.replace(self, posteriors=posteriors, inputs=X.take(reduction.basis), reduction=reduction)
+        return dataclasses.replace(
+            self, posteriors=posteriors, inputs=X.forget().take(reduction.basis), reduction=reduction
+        )
 
     # -- the latent functions -----------------------------------------------------------------------------------------
     def mean(self, X: Inputs) -> Matrix:

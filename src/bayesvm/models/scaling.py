@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels import Kernel, Logarithmic, Rescaled
+from bayesvm.kernels.inputs import Inputs, from_signed_logarithm, signed_logarithm
 from bayesvm.likelihoods.base import Regression
 from bayesvm.typing import Matrix, Vector
 
@@ -20,6 +21,11 @@ FAR_MEAN = 1e3
 LARGE_CONSTANT = 2.0**20
 #: Columns whose largest magnitude is within 2 to the power of plus or minus this can be squared and summed as they are.
 SAFE_EXPONENT = 400
+#: Skewness from which on a feature may be replaced by its logarithm, the share of it that may be left then, and the
+#: parts of the standard deviation that are tried as the unit.
+SKEWED = 1.0
+LESS = 0.8
+PARTS = np.array([1.0, 0.1, 0.01, 0.001])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +73,73 @@ class Standardizer:
         if _sparse(X):
             return Inputs(X.multiply(1.0 / self.scale))
         return Inputs((X - self.shift) / self.scale)
+
+    def outer(self, Z: Any) -> Any:
+        """Return standardised rows in the user's units."""
+        return Z.multiply(self.scale).tocsr() if _sparse(Z) else Z * self.scale + self.shift
+
+    def kernel(self, inner: Kernel) -> Kernel:
+        """Return the kernel of rows in the user's units that is ``inner`` for standardised ones."""
+        return Rescaled(inner, tuple(self.shift), tuple(self.scale))
+
+
+@dataclasses.dataclass(frozen=True)
+class LogStandardizer(Standardizer):
+    r"""The logarithm of skewed features, then the map to zero mean and unit variance.
+
+    A feature x is replaced by :math:`\operatorname{sign}(u) \log(1 + |u|)`, :math:`u = (x - o)/c`, where o is its least
+    value (its largest, if it is skewed to the left), and c that part of its standard deviation, among :data:`PARTS`,
+    which leaves the least skewness. Features of which this does not take a good part away stay as they are.
+
+    Attributes
+    ----------
+    origin, unit : array, shape (d,)
+        o and c; a unit of zero: no logarithm.
+    """
+
+    origin: Vector
+    unit: Vector
+
+    @classmethod
+    def curved(cls, X: Matrix, weights: Vector | None = None) -> LogStandardizer | None:
+        """Learn the map from the rows of a dense X; None if no feature is skewed."""
+        plain = Standardizer.of(X, weights)
+        pairs = [_least_skewed(X[:, [j]], scale) for j, scale in enumerate(plain.scale)]
+        origin, unit = (np.array(values) for values in zip(*pairs, strict=True))
+        if not np.any(unit > 0.0):
+            return None
+        inner = Standardizer.of(signed_logarithm(X, origin, unit), weights)
+        return cls(inner.shift, inner.scale, origin, unit)
+
+    def inputs(self, X: Any) -> Inputs:
+        """Return the rows of X, standardised."""
+        return super().inputs(signed_logarithm(X, self.origin, self.unit))
+
+    def outer(self, Z: Any) -> Any:
+        """Return standardised rows in the user's units."""
+        return from_signed_logarithm(super().outer(Z), self.origin, self.unit)
+
+    def kernel(self, inner: Kernel) -> Kernel:
+        """Return the kernel of rows in the user's units that is ``inner`` for standardised ones."""
+        return Logarithmic(super().kernel(inner), tuple(self.origin), tuple(self.unit))
+
+
+def _least_skewed(column: Matrix, scale: float) -> tuple[float, float]:
+    """Return origin and unit of the logarithm of a feature, one column; a unit of zero if there is to be none."""
+    plain = _skewness(column)
+    if not np.abs(plain) > SKEWED:
+        return 0.0, 0.0
+    origin = np.min(column, axis=0) if plain > 0.0 else np.max(column, axis=0)
+    tried = [(abs(_skewness(signed_logarithm(column, origin, unit))), unit) for unit in np.outer(PARTS, scale)]
+    least, unit = min(tried, key=lambda pair: pair[0])
+    return (float(origin[0]), float(unit[0])) if least < LESS * abs(plain) else (0.0, 0.0)
+
+
+def _skewness(column: Matrix) -> float:
+    """Return the third moment of a feature that is standardised; zero for a constant."""
+    centred = column - np.mean(column)
+    size = float(np.sqrt(np.mean(centred**2)))
+    return float(np.mean((centred / size) ** 3)) if size > 0.0 else 0.0
 
 
 def _sparse(X: Any) -> bool:
@@ -169,4 +242,4 @@ class TargetScale:
         return np.concatenate([np.zeros(n_kernel), np.log(self.scale[k]) * np.asarray(powers, dtype=float)])
 
 
-__all__ = ["Standardizer", "TargetScale", "mean_and_deviation", "scale_of", "weighted_moments"]
+__all__ = ["LogStandardizer", "Standardizer", "TargetScale", "mean_and_deviation", "scale_of", "weighted_moments"]

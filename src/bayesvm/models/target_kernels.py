@@ -117,7 +117,7 @@ class TargetKernels:
         """Yield the best kernel with other noise models."""
         best = _best(tried)
         deviation = float(np.sqrt(_noise_variance(best)))
-        if deviation < NONE * data.spread or not _unusual(best, data):
+        if deviation < NONE * data.spread or not unusual_residuals(best, data.counts):
             return
         steps = dataclasses.replace(spec.options.maximizer, tol=GAIN, max_evaluations=STEPS)
         options = dataclasses.replace(spec.options, maximizer=steps)
@@ -125,7 +125,7 @@ class TargetKernels:
             same = noise.rescaled(deviation / float(np.sqrt(noise.noise_variance)))
             start = np.concatenate([best.kernel.theta, same.theta])
             changes = {**_own(best), "likelihood": same, "inference": NOISE, "options": options}
-            yield KernelCandidate(best.kernel, f"{_name(best)}, {_noise_name(noise)} noise", [start], changes=changes)
+            yield KernelCandidate(best.kernel, f"{_name(best)}, {noise_name(noise)} noise", [start], changes=changes)
         heavy = _best(tried)
         if heavy is not best and self.kernel is None and _name(best) == _name(heavy) and ", ard" not in _name(best):
             yield from self._per_feature_again(heavy, data, options)
@@ -139,7 +139,7 @@ class TargetKernels:
             noise = best.likelihood.plain
             assert isinstance(noise, Regression)
             changes = {**_own(best), "likelihood": noise, "inference": NOISE, "options": options}
-            name = f"{_name(best)}, ard, {_noise_name(noise)} noise"
+            name = f"{_name(best)}, ard, {noise_name(noise)} noise"
             yield KernelCandidate(kernel, name, [_untied(best, kernel)], changes=changes)
 
 
@@ -168,7 +168,7 @@ def _noise_variance(model: GaussianProcessModel) -> float:
     return float(noise.noise_variance)
 
 
-def _noise_name(noise: Regression) -> str:
+def noise_name(noise: Regression) -> str:
     """Return the kind of noise in words."""
     return re.sub("(?<=[a-z])(?=[A-Z])", " ", type(noise).__name__).lower()
 
@@ -178,9 +178,9 @@ def _untied(model: GaussianProcessModel, kernel: Kernel) -> Vector:
     return untied(dataclasses.replace(model.objective, kernel=kernel), model.kernel, model.theta)
 
 
-def _unusual(model: GaussianProcessModel, data: TrainingData) -> bool:
+def unusual_residuals(model: GaussianProcessModel, counts: Vector) -> bool:
     """Whether the leave-one-out residuals are not those of Gaussian noise."""
-    K, counts, noise = model.kernel.gram(model.objective.X), data.counts, model.likelihood.plain
+    K, noise = model.kernel.gram(model.objective.X), model.likelihood.plain
     assert isinstance(noise, Regression)
     for posterior, y in zip(model.posteriors, model.objective.outputs, strict=True):
         q = leave_one_out(K, posterior, model.likelihood.copies)
@@ -194,4 +194,4 @@ def _unusual(model: GaussianProcessModel, data: TrainingData) -> bool:
     return False
 
 
-__all__ = ["TargetKernels"]
+__all__ = ["TargetKernels", "noise_name", "unusual_residuals"]

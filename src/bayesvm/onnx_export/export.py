@@ -14,9 +14,10 @@ from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
 from bayesvm.models.average import AveragedClasses, AveragedModel
 from bayesvm.models.class_scores import MeanFunctions
 from bayesvm.models.ls_svm import LeastSquaresModel
+from bayesvm.models.scaling import LogStandardizer, Standardizer
 from bayesvm.models.support_vectors import SupportVectorModel
 from bayesvm.onnx_export.graph import Graph, labels
-from bayesvm.onnx_export.kernels import cross_gram
+from bayesvm.onnx_export.kernels import cross_gram, logarithms
 from bayesvm.onnx_export.latent import dense_rows, latent, ls_moments
 from bayesvm.onnx_export.pipeline import pipeline_model
 from bayesvm.onnx_export.probability import average
@@ -63,12 +64,17 @@ def to_onnx(estimator: Any) -> Any:
     return g.model(int(estimator.n_features_in_), outputs)
 
 
+def standardized(g: Graph, s: Standardizer) -> str:
+    """Return the rows in the units used inside."""
+    X = logarithms(g, "X", s.origin, s.unit) if isinstance(s, LogStandardizer) else "X"
+    return g.op("Div", g.op("Sub", X, s.shift[None, :]), s.scale[None, :])
+
+
 def _latents(g: Graph, member: Any) -> tuple[str, str, str]:
     """Return standardised rows, latent means (n, k) and variances (n, k) of one estimator."""
     if not hasattr(member, "models_") or not hasattr(member, "_standardizer"):
         raise TypeError(f"to_onnx: {type(member).__name__} cannot be exported")
-    s = member._standardizer
-    X = g.op("Div", g.op("Sub", "X", s.shift[None, :]), s.scale[None, :])
+    X = standardized(g, member._standardizer)
     means, variances = [], []
     for model in member.models_:
         mean, var = latent(g, model.chosen if isinstance(model, AveragedModel) else model, X)
@@ -230,8 +236,7 @@ def _regressor(g: Graph, members: list[Any], weights: Any) -> dict[str, Any]:
 
 def _target_moments(g: Graph, member: Any) -> tuple[str, str, str]:
     """Return latent means, latent variances and variances with noise, one column per output, in the units inside."""
-    s = member._standardizer
-    X = g.op("Div", g.op("Sub", "X", s.shift[None, :]), s.scale[None, :])
+    X = standardized(g, member._standardizer)
     columns: list[tuple[str, str, str]] = []
     for model in member.models_:
         if isinstance(model, AveragedModel):

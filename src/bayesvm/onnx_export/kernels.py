@@ -13,6 +13,7 @@ from bayesvm.kernels import (
     Gaussian,
     Kernel,
     Linear,
+    Logarithmic,
     Matern32,
     Matern52,
     OrnsteinUhlenbeck,
@@ -21,8 +22,9 @@ from bayesvm.kernels import (
     Rescaled,
 )
 from bayesvm.kernels.combine import OnColumns, Product, Sum
+from bayesvm.kernels.inputs import signed_logarithm
 from bayesvm.onnx_export.graph import Graph
-from bayesvm.typing import Matrix
+from bayesvm.typing import Matrix, Vector
 
 
 def cross_gram(g: Graph, kernel: Kernel, X: str, Z: Matrix) -> str:
@@ -40,6 +42,8 @@ def prior_variance(g: Graph, kernel: Kernel, X: str) -> str:
         return prior_variance(g, kernel.kernel, _columns(g, kernel, X))
     if isinstance(kernel, Rescaled):
         return prior_variance(g, kernel.kernel, _rescaled(g, kernel, X))
+    if isinstance(kernel, Logarithmic):
+        return prior_variance(g, kernel.kernel, logarithms(g, X, np.array(kernel.origin), np.array(kernel.unit)))
     if isinstance(kernel, Linear):
         return g.row_sum(g.op("Mul", g.op("Mul", X, X), np.atleast_1d(kernel._values)))
     if isinstance(kernel, Polynomial | MLP):
@@ -55,6 +59,14 @@ def _columns(g: Graph, kernel: OnColumns, X: str) -> str:
 
 def _rescaled(g: Graph, kernel: Rescaled, X: str) -> str:
     return g.op("Div", g.op("Sub", X, np.array([kernel.shift])), np.array([kernel.scale]))
+
+
+def logarithms(g: Graph, X: str, origin: Vector, unit: Vector) -> str:
+    """Return :func:`~bayesvm.kernels.inputs.signed_logarithm` of rows."""
+    curved = unit > 0.0
+    u = g.op("Div", g.op("Sub", X, origin[None, :]), np.where(curved, unit, 1.0)[None, :])
+    size = g.op("Log", g.op("Add", g.op("Abs", u), np.array(1.0)))
+    return g.op("Where", curved[None, :], g.op("Mul", g.op("Sign", u), size), X)
 
 
 def _squared_distances(g: Graph, kernel: Any, X: str, Z: Matrix) -> str:
@@ -131,6 +143,11 @@ def _on_rescaled(g: Graph, kernel: Any, X: str, Z: Matrix) -> str:
     return cross_gram(g, kernel.kernel, _rescaled(g, kernel, X), z)
 
 
+def _on_logarithmic(g: Graph, kernel: Any, X: str, Z: Matrix) -> str:
+    origin, unit = np.array(kernel.origin), np.array(kernel.unit)
+    return cross_gram(g, kernel.kernel, logarithms(g, X, origin, unit), signed_logarithm(Z, origin, unit))
+
+
 #: How each class of kernels is written.
 WRITERS: dict[type, Callable[[Graph, Any, str, Matrix], str]] = {
     Gaussian: _gaussian,
@@ -146,6 +163,7 @@ WRITERS: dict[type, Callable[[Graph, Any, str, Matrix], str]] = {
     Product: _pair("Mul"),
     OnColumns: _on_columns,
     Rescaled: _on_rescaled,
+    Logarithmic: _on_logarithmic,
 }
 
 
@@ -156,4 +174,4 @@ def _writer(kernel: Kernel) -> Callable[[Graph, Any, str, Matrix], str]:
     return writer
 
 
-__all__ = ["WRITERS", "cross_gram", "prior_variance"]
+__all__ = ["WRITERS", "cross_gram", "logarithms", "prior_variance"]

@@ -46,7 +46,7 @@ def discriminant(g: Graph, estimator: Any) -> dict[str, Any]:
 
 def _user_units(estimator: Any) -> Matrix:
     """Return the training rows as they were given: the kernel of a fitted estimator takes those."""
-    return np.asarray(dense_rows(estimator._rows) * estimator._standardizer.scale + estimator._standardizer.shift)
+    return np.asarray(estimator._standardizer.outer(dense_rows(estimator._rows)))
 
 
 __all__ = ["discriminant", "kernel_expansion"]

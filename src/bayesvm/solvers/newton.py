@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from bayesvm._core import mode as native
 from bayesvm._core.gram import rows_times
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.likelihoods.base import Derivatives, Likelihood
-from bayesvm.likelihoods.native import native_loss
+from bayesvm.likelihoods.native import NativeLoss, native_loss
 from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg import SupportFactor
 from bayesvm.linalg.support_factor import B_NAME
@@ -122,18 +122,17 @@ class Newton(Solver):
         loss = native_loss(likelihood)
         if loss is None:
             return self.solve_in_numpy(K, y, likelihood, warm_start=warm_start)
+        return native_mode(native.newton(K, y, *self.native_arguments(y, likelihood, loss, warm_start)), lambda: K)
+
+    def native_arguments(
+        self, y: Vector, likelihood: Likelihood, loss: NativeLoss, warm_start: Vector | None
+    ) -> tuple[Any, ...]:
+        """Return what native code is given besides the covariance and the targets."""
         weights, copies = _EMPTY, _EMPTY
         if isinstance(likelihood, Weighted):
             weights, copies = likelihood.checked(y.size), likelihood.copies
         start = _EMPTY if warm_start is None else np.ascontiguousarray(warm_start)
-        ending, order, n_iter, objective, kkt, f, *d = native.newton(
-            K, y, loss.kind, loss.parameters, weights, copies, start, self.tol, self.max_iter
-        )
-        if ending is native.Ending.NOT_POSITIVE_DEFINITE:
-            reason = "contains non-finite values" if not np.all(np.isfinite(K)) else "is not positive definite"
-            raise NotPositiveDefiniteError(f"{B_NAME} ({order} x {order}) {reason}")
-        derivatives = Derivatives(*d)
-        return MAPResult(-derivatives.gradient, f, objective, derivatives, kkt, n_iter, Status[ending.name])
+        return loss.kind, loss.parameters, weights, copies, start, self.tol, self.max_iter
 
     def solve_in_numpy(
         self, K: Matrix, y: Vector, likelihood: Likelihood, *, warm_start: Vector | None = None
@@ -171,6 +170,16 @@ class Newton(Solver):
                 status = Status.STALLED
                 break
         return MAPResult(-point.d.gradient, point.f, point.objective, point.d, point.kkt, n_iter, status), helped
+
+
+def native_mode(found: tuple[Any, ...], gram: Callable[[], Matrix]) -> MAPResult:
+    """Return what native code found; ``gram`` returns the Gram matrix, for a message about it."""
+    ending, order, n_iter, objective, kkt, f, *d = found
+    if ending is native.Ending.NOT_POSITIVE_DEFINITE:
+        reason = "is not positive definite" if np.all(np.isfinite(gram())) else "contains non-finite values"
+        raise NotPositiveDefiniteError(f"{B_NAME} ({order} x {order}) {reason}")
+    derivatives = Derivatives(*d)
+    return MAPResult(-derivatives.gradient, f, objective, derivatives, kkt, n_iter, Status[ending.name])
 
 
 def times(K: Matrix, x: Vector) -> Vector:
@@ -293,4 +302,4 @@ CHORD_GAIN = 5.0
 #: Chord steps go on to this share of the tolerance: differences of evidences show the error of a mode.
 POLISH = 0.01
 
-__all__ = ["Iterate", "Newton", "chord_steps", "line_search", "times"]
+__all__ = ["Iterate", "Newton", "chord_steps", "line_search", "native_mode", "times"]

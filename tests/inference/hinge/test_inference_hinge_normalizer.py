@@ -77,7 +77,10 @@ def on_a_grid(K, C, n, reach, points):
     return float(logsumexp(log_p + n * log_N) + 2.0 * np.log(f[1] - f[0]))
 
 
-@pytest.mark.parametrize(("variance", "C", "n"), [(1e2, 0.3, 400.0), (1e4, 0.3, 400.0), (4.0, 2.0, 1000.0)])
+@pytest.mark.parametrize(
+    ("variance", "C", "n"),
+    [pytest.param(1e2, 0.3, 400.0, marks=pytest.mark.slow), (1e4, 0.3, 400.0), (4.0, 2.0, 1000.0)],
+)
 def test_normaliser_of_many_samples_against_brute_force(variance, C, n):
     K = Gaussian(variance, 1.0).gram(np.array([[0.0], [0.8]]))
     K[np.diag_indices(2)] *= 1.0 + 1e-6

@@ -17,7 +17,16 @@ BAYESVM_VECTOR void add_scaled(const double* a, double x, const double* b, doubl
     out[j] += x * a[j] + y * b[j];
 }
 
-// Copy rows top..bottom of the upper triangle below the diagonal, tile by tile so that both sides stay in cache.
+std::vector<const double*> starts(const double* K, std::size_t n, const std::int64_t* rows, std::size_t m) {
+  std::vector<const double*> out(m);
+  for (std::size_t k = 0; k < m; ++k)
+    out[k] = K + static_cast<std::size_t>(rows[k]) * n;
+  return out;
+}
+
+} // namespace
+
+// Tile by tile, so that both sides stay in cache.
 void mirror(double* A, std::size_t n, std::size_t top, std::size_t bottom) {
   for (std::size_t left = top; left < n; left += kBlock) {
     const std::size_t right = std::min(left + kBlock, n);
@@ -26,8 +35,6 @@ void mirror(double* A, std::size_t n, std::size_t top, std::size_t bottom) {
         A[j * n + i] = A[i * n + j];
   }
 }
-
-} // namespace
 
 void gaussian_from_inner(double* G, std::size_t n, double variance) {
   std::vector<double> half(n);
@@ -59,21 +66,26 @@ void gaussian_of_distances(const double* D, std::size_t rows, std::size_t column
 }
 
 void rows_times(const double* K, std::size_t n, const std::int64_t* rows, const double* x, std::size_t m, double* out) {
+  rows_times(starts(K, n, rows, m).data(), n, x, m, out);
+}
+
+void rows_times(const double* const* rows, std::size_t n, const double* x, std::size_t m, double* out) {
   std::fill(out, out + n, 0.0);
   std::size_t k = 0;
   for (; k + 1 < m; k += 2)
-    add_scaled(K + static_cast<std::size_t>(rows[k]) * n, x[k], K + static_cast<std::size_t>(rows[k + 1]) * n, x[k + 1],
-               out, n);
-  if (k < m) {
-    const double* row = K + static_cast<std::size_t>(rows[k]) * n;
-    add_scaled(row, x[k], row, 0.0, out, n);
-  }
+    add_scaled(rows[k], x[k], rows[k + 1], x[k + 1], out, n);
+  if (k < m) add_scaled(rows[k], x[k], rows[k], 0.0, out, n);
 }
 
 void scaled_block(const double* K, std::size_t n, const std::int64_t* rows, const double* root, std::size_t m,
                   double* out) {
+  scaled_block(starts(K, n, rows, m).data(), rows, root, m, out);
+}
+
+void scaled_block(const double* const* K_rows, const std::int64_t* rows, const double* root, std::size_t m,
+                  double* out) {
   for (std::size_t i = 0; i < m; ++i) {
-    const double* row = K + static_cast<std::size_t>(rows[i]) * n;
+    const double* row = K_rows[i];
     double* to = out + i * m;
     std::fill(to, to + i, 0.0);
     for (std::size_t j = i; j < m; ++j)

@@ -15,8 +15,18 @@ void gaussian_of_distances(const double* D, std::size_t rows, std::size_t column
 // out (n) = sum over m of x[m] * K[rows[m], :]  for K of n columns.
 void rows_times(const double* K, std::size_t n, const std::int64_t* rows, const double* x, std::size_t m, double* out);
 
+// The same for rows that may lie anywhere.
+void rows_times(const double* const* rows, std::size_t n, const double* x, std::size_t m, double* out);
+
 // out (m x m): upper triangle of I + root root' * K[rows, rows]; the rest is zero.
 void scaled_block(const double* K, std::size_t n, const std::int64_t* rows, const double* root, std::size_t m,
                   double* out);
+
+// The same for the rows K[rows[0], :], ... that may lie anywhere.
+void scaled_block(const double* const* K_rows, const std::int64_t* rows, const double* root, std::size_t m,
+                  double* out);
+
+// Copy rows top..bottom of the upper triangle of A (n x n) below the diagonal.
+void mirror(double* A, std::size_t n, std::size_t top, std::size_t bottom);
 
 } // namespace bayesvm::gram

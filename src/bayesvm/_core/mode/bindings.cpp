@@ -9,6 +9,8 @@
 
 #include "../arrays.hpp"
 #include "../capsules.hpp"
+#include "../interrupts.hpp"
+#include "laplace.hpp"
 #include "newton.hpp"
 
 using namespace bayesvm;
@@ -29,10 +31,10 @@ mode::Loss checked_loss(mode::LossKind kind, std::vector<double> parameters) {
   return {kind, std::move(parameters)};
 }
 
-NewVector copied(const std::vector<double>& values) {
-  double* out = new double[values.size()];
+template <class Value> nb::ndarray<nb::numpy, Value, nb::ndim<1>> copied(const std::vector<Value>& values) {
+  Value* out = new Value[values.size()];
   std::copy(values.begin(), values.end(), out);
-  return NewVector(out, {values.size()}, owner(out));
+  return nb::ndarray<nb::numpy, Value, nb::ndim<1>>(out, {values.size()}, owner(out));
 }
 
 NewMatrix derivatives(mode::LossKind kind, std::vector<double> parameters, ConstVector t) {
@@ -65,16 +67,75 @@ nb::tuple newton(ConstMatrix K, ConstVector y, mode::LossKind kind, std::vector<
   if (weighted) check_length(copies, n, "copies");
   if (warm) check_length(start, n, "start");
   const mode::Loss loss = checked_loss(kind, std::move(parameters));
+  gram::Rows rows(K.data(), n);
   const mode::Problem problem{
-      K.data(), y.data(), n, loss, weighted ? weights.data() : nullptr, weighted ? copies.data() : nullptr};
+      rows, y.data(), n, loss, weighted ? weights.data() : nullptr, weighted ? copies.data() : nullptr};
   mode::Result result;
   {
     nb::gil_scoped_release release;
-    result = mode::newton(lapack, problem, warm ? start.data() : nullptr, tol, max_iter);
+    result = mode::newton(lapack, problem, warm ? start.data() : nullptr, {tol, max_iter, let_interrupts_in});
   }
   const mode::Point& p = result.point;
   return nb::make_tuple(result.ending, result.order, result.n_iter, p.objective, p.kkt, copied(p.f), copied(p.loss),
                         copied(p.gradient), copied(p.curvature), copied(p.third));
+}
+
+// A term as Python names it: kind, variance, scale, matrix, and whether that holds features, not squared distances.
+gram::Term checked_term(const nb::tuple& given, std::size_t n, std::vector<ConstMatrix>& kept) {
+  gram::Term term{
+      nb::cast<gram::TermKind>(given[0]), nb::cast<double>(given[1]), nb::cast<double>(given[2]), nullptr, nullptr, 0};
+  if (term.kind == gram::TermKind::constant) return term;
+  const ConstMatrix matrix = nb::cast<ConstMatrix>(given[3]);
+  const bool features = nb::cast<bool>(given[4]);
+  if (matrix.shape(0) != n || (!features && matrix.shape(1) != n) || matrix.shape(1) == 0)
+    throw std::invalid_argument("a term: expected " + std::to_string(n) + " rows of features, or squared distances, " +
+                                "found " + std::to_string(matrix.shape(0)) + " x " + std::to_string(matrix.shape(1)));
+  if (!features && term.kind == gram::TermKind::linear)
+    throw std::invalid_argument("a linear term: expected features, found squared distances");
+  (features ? term.X : term.D) = matrix.data();
+  term.d = features ? matrix.shape(1) : 0;
+  kept.push_back(matrix);
+  return term;
+}
+
+NewVector handed(Block& block, std::size_t size) {
+  double* const data = block.handed_over();
+  nb::capsule keep(data, [](void* p) noexcept { buffers().release(static_cast<double*>(p)); });
+  return NewVector(data, {size}, keep);
+}
+
+nb::tuple laplace(nb::list given, ConstVector y, mode::LossKind kind, std::vector<double> parameters,
+                  ConstVector weights, ConstVector copies, ConstVector start, double tol, int max_iter) {
+  const std::size_t n = y.shape(0);
+  const bool weighted = weights.shape(0) > 0, warm = start.shape(0) > 0;
+  if (weighted) check_length(weights, n, "weights");
+  if (weighted) check_length(copies, n, "copies");
+  if (warm) check_length(start, n, "start");
+  const mode::Loss loss = checked_loss(kind, std::move(parameters));
+  std::vector<ConstMatrix> kept;
+  std::vector<gram::Term> terms;
+  for (const nb::handle term : given)
+    terms.push_back(checked_term(nb::cast<nb::tuple>(term), n, kept));
+  mode::Evidence found;
+  {
+    nb::gil_scoped_release release;
+    const gram::Covariance covariance(lapack, std::move(terms), n);
+    const mode::Targets targets{y.data(), loss, weighted ? weights.data() : nullptr,
+                                weighted ? copies.data() : nullptr};
+    found =
+        mode::laplace(lapack, covariance, targets, warm ? start.data() : nullptr, {tol, max_iter, let_interrupts_in});
+  }
+  const mode::Result& result = found.mode;
+  const mode::Point& p = result.point;
+  const std::size_t m = result.factor.order();
+  const nb::tuple mode = nb::make_tuple(result.ending, result.order, result.n_iter, p.objective, p.kkt, copied(p.f),
+                                        copied(p.loss), copied(p.gradient), copied(p.curvature), copied(p.third));
+  if (result.ending == mode::Ending::not_positive_definite) return nb::make_tuple(mode);
+  mode::Factor& factor = found.mode.factor;
+  Block L = factor.taken_L();
+  return nb::make_tuple(mode, copied(factor.support()), copied(factor.root()), handed(L, m * m), copied(found.var),
+                        copied(found.rows), handed(found.dK, found.rows.size() * found.rows.size()),
+                        copied(found.K_moved), copied(found.gradient));
 }
 
 } // namespace
@@ -95,6 +156,17 @@ NB_MODULE(_mode, m) {
   m.def("use_lapack", &use_lapack, "routines"_a, "Take the routines of SciPy from their capsules; to be called once.");
   m.def("derivatives", &derivatives, "kind"_a, "parameters"_a, "t"_a,
         "Return the loss and its first three derivatives, one row each.");
+  nb::enum_<gram::TermKind>(m, "TermKind")
+      .value("CONSTANT", gram::TermKind::constant)
+      .value("LINEAR", gram::TermKind::linear)
+      .value("GAUSSIAN", gram::TermKind::gaussian)
+      .value("EXPONENTIAL", gram::TermKind::exponential)
+      .value("MATERN32", gram::TermKind::matern32)
+      .value("MATERN52", gram::TermKind::matern52);
+  m.def("laplace", &laplace, "terms"_a, "y"_a, "kind"_a, "parameters"_a, "weights"_a, "copies"_a, "start"_a, "tol"_a,
+        "max_iter"_a,
+        "Return (mode, support, root, L, var, rows, dK, K_moved, gradient) of Laplace's evidence, or (mode,) "
+        "if a matrix could not be factored; mode is what newton returns.");
   m.def("newton", &newton, "K"_a, "y"_a, "kind"_a, "parameters"_a, "weights"_a, "copies"_a, "start"_a, "tol"_a,
         "max_iter"_a,
         "Return (ending, order, n_iter, objective, kkt, f, loss, gradient, curvature, third) of the mode.");

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+#include <utility>
 
 #include "../gram/loops.hpp"
 
@@ -12,13 +12,11 @@ namespace {
 using Vector = std::vector<double>;
 
 constexpr int kLineSteps = 50;
+// Share of the points up to which chord steps leave out the others.
+constexpr double kCompact = 0.7;
 constexpr double kChordFrom = 0.1, kChordGain = 5.0, kFar = 0.3, kPolish = 0.01;
 // Steps after which S must have fallen by more than rounding, or the residual to a half.
 constexpr int kPatience = 25;
-
-struct NotPositiveDefinite {
-  std::size_t order;
-};
 
 double dot(const Vector& a, const Vector& b) {
   double sum = 0.0;
@@ -27,50 +25,55 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-// Cholesky factor of I + W^1/2 K W^1/2 on the points with curvature.
-class Factor {
-public:
-  Factor(const Lapack& lapack, const Problem& problem, const Vector& curvature) : lapack_(lapack) {
-    for (std::size_t i = 0; i < problem.n; ++i)
-      if (curvature[i] > 0.0) {
-        support_.push_back(static_cast<std::int64_t>(i));
-        root_.push_back(std::sqrt(curvature[i]));
-      }
-    const std::size_t m = support_.size();
-    L_.resize(m * m);
-    gram::scaled_block(problem.K, problem.n, support_.data(), root_.data(), m, L_.data());
-    if (m == 0) return;
-    bool good = potrf_lower(lapack, L_.data(), m) == 0;
-    for (std::size_t k = 0; k < m && good; ++k)
-      good = std::isfinite(L_[k * m + k]);
-    if (!good) throw NotPositiveDefinite{m};
+// The points with a coefficient, curvature or a place in the factor, as a problem of their own.
+struct Part {
+  Part(const Problem& whole, const Point& at, const Factor& factor) {
+    std::vector<bool> factored(whole.n, false);
+    for (const std::int64_t i : factor.support())
+      factored[static_cast<std::size_t>(i)] = true;
+    for (std::size_t i = 0; i < whole.n; ++i) {
+      if (!factored[i] && at.alpha[i] == 0.0 && at.gradient[i] == 0.0 && at.curvature[i] == 0.0) continue;
+      if (factored[i]) support.push_back(static_cast<std::int64_t>(rows.size()));
+      rows.push_back(static_cast<std::int64_t>(i));
+      alpha.push_back(at.alpha[i]);
+      f.push_back(at.f[i]);
+      y.push_back(whole.y[i]);
+      if (whole.weights != nullptr) weights.push_back(whole.weights[i]);
+      if (whole.copies != nullptr) copies.push_back(whole.copies[i]);
+    }
+    if (static_cast<double>(rows.size()) > kCompact * static_cast<double>(whole.n)) return;
+    whole.K.need(rows);
+    const std::size_t m = rows.size();
+    K = Block(m * m);
+    for (std::size_t k = 0; k < m; ++k) {
+      const double* row = whole.K[rows[k]];
+      for (std::size_t l = k; l < m; ++l)
+        K.get()[k * m + l] = row[rows[l]];
+    }
+    gram::mirror(K.get(), m, 0, m);
   }
 
-  // -(I + W K)^-1 r, given r and K r.
-  Vector direction(const Vector& residual, const Vector& K_residual) const {
-    Vector part(support_.size()), out(residual.size());
-    for (std::size_t k = 0; k < part.size(); ++k)
-      part[k] = root_[k] * K_residual[support_[k]];
-    if (!part.empty()) potrs_lower(lapack_, L_.data(), part.size(), part.data());
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = -residual[i];
-    for (std::size_t k = 0; k < part.size(); ++k)
-      out[support_[k]] += root_[k] * part[k];
-    return out;
+  Problem problem(const Problem& whole, gram::Rows& own) const {
+    return {own,
+            y.data(),
+            rows.size(),
+            whole.loss,
+            whole.weights == nullptr ? nullptr : weights.data(),
+            whole.copies == nullptr ? nullptr : copies.data()};
   }
 
-private:
-  const Lapack& lapack_;
-  std::vector<std::int64_t> support_;
-  Vector root_, L_;
+  std::vector<std::int64_t> rows, support; // support: of the factor, as positions in rows
+  Vector alpha, f, y, weights, copies;
+  Block K; // of the rows, unless these are most of all
 };
 
 class Solver {
 public:
-  Solver(const Lapack& lapack, const Problem& problem, double tol) : lapack_(lapack), problem_(problem), tol_(tol) {}
+  Solver(const Lapack& lapack, const Problem& problem, const Limits& limits)
+      : lapack_(lapack), problem_(problem), limits_(limits) {}
 
   // The first iterate, from latent values if they are given, and the number of factorisations spent on it.
-  Point start(const double* latent, int& n_iter) const {
+  Point start(const double* latent, int& n_iter) {
     const Vector zeros(problem_.n, 0.0);
     Point zero = point(zeros, zeros);
     if (latent == nullptr) return zero;
@@ -81,9 +84,9 @@ public:
     Vector target(problem_.n);
     for (std::size_t i = 0; i < target.size(); ++i)
       target[i] = there.curvature[i] * f[i] - there.gradient[i];
-    const Factor factor(lapack_, problem_, there.curvature);
+    const Factor& factor = factored(there.curvature);
     n_iter = 1;
-    Vector alpha = factor.direction(target, times(target));
+    Vector alpha = factor.direction(lapack_, factor.support(), target, times(target));
     for (double& a : alpha)
       a = -a;
     const Vector K_alpha = times(alpha);
@@ -96,10 +99,10 @@ public:
 
   // One step from the point, with line search and chord steps; false if there is no lower point. It is Newton's, or, if
   // far, one with the majorant in place of the curvature, after which Newton's is to be tried.
-  bool step(Point& at, bool& far) const {
-    const Factor factor(lapack_, problem_, far ? majorant(at) : at.curvature);
+  bool step(Point& at, bool& far) {
+    const Factor& factor = factored(far ? majorant(at) : at.curvature);
     const Vector residual = residual_of(at);
-    const Vector direction = factor.direction(residual, times(residual));
+    const Vector direction = factor.direction(lapack_, factor.support(), residual, times(residual));
     Point lower;
     bool full = false;
     const bool found = line_search(at, residual, direction, lower, full), was_far = far;
@@ -108,10 +111,20 @@ public:
     return found || was_far;
   }
 
+  // The factor of the last step; to be asked for once.
+  Factor last_factor() { return std::move(factor_); }
+
 private:
   const Lapack& lapack_;
   const Problem& problem_;
-  double tol_;
+  const Limits& limits_;
+  Factor factor_;
+
+  const Factor& factored(const Vector& curvature) {
+    factor_ = Factor(lapack_, problem_.K, curvature);
+    if (limits_.pause && factor_.order() >= kLong) limits_.pause();
+    return factor_;
+  }
 
   Vector times(const Vector& x) const {
     const std::size_t n = problem_.n;
@@ -119,14 +132,15 @@ private:
     for (std::size_t i = 0; i < n; ++i)
       if (x[i] != 0.0) rows.push_back(static_cast<std::int64_t>(i));
     Vector out(n);
-    if (static_cast<double>(rows.size()) > 0.5 * static_cast<double>(n)) {
-      symv_lower(lapack_, problem_.K, n, x.data(), out.data());
+    problem_.K.need(rows);
+    if (problem_.K.whole() != nullptr && static_cast<double>(rows.size()) > 0.5 * static_cast<double>(n)) {
+      symv_lower(lapack_, problem_.K.whole(), n, x.data(), out.data());
       return out;
     }
     Vector values(rows.size());
     for (std::size_t k = 0; k < rows.size(); ++k)
       values[k] = x[static_cast<std::size_t>(rows[k])];
-    gram::rows_times(problem_.K, n, rows.data(), values.data(), rows.size(), out.data());
+    gram::rows_times(problem_.K.at(rows).data(), n, values.data(), rows.size(), out.data());
     return out;
   }
 
@@ -208,10 +222,32 @@ private:
     return found;
   }
 
+  // Steps with the factor at hand as long as they pay. Where most points have neither coefficient nor curvature the
+  // others are a problem of their own: the rest is looked at once, at the end.
   Point chord_steps(Point at, const Factor& factor) const {
-    while (kPolish * tol_ < at.kkt && at.kkt < kChordFrom) {
+    if (!pays(at)) return at;
+    const Part part(problem_, at, factor);
+    if (static_cast<double>(part.rows.size()) > kCompact * static_cast<double>(problem_.n))
+      return plain_chord_steps(std::move(at), factor, factor.support());
+    gram::Rows K(part.K.get(), part.rows.size());
+    const Problem problem = part.problem(problem_, K);
+    const Solver inner(lapack_, problem, limits_);
+    const Point small = inner.plain_chord_steps(inner.point(part.alpha, part.f), factor, part.support);
+    if (!(small.kkt < at.kkt)) return at;
+    Vector alpha(problem_.n, 0.0);
+    for (std::size_t k = 0; k < part.rows.size(); ++k)
+      alpha[static_cast<std::size_t>(part.rows[k])] = small.alpha[k];
+    Vector f = times(alpha);
+    Point whole = point(std::move(alpha), std::move(f));
+    return whole.kkt < at.kkt ? whole : at;
+  }
+
+  bool pays(const Point& at) const { return kPolish * limits_.tol < at.kkt && at.kkt < kChordFrom; }
+
+  Point plain_chord_steps(Point at, const Factor& factor, const std::vector<std::int64_t>& support) const {
+    while (pays(at)) {
       const Vector residual = residual_of(at);
-      const Vector direction = factor.direction(residual, times(residual));
+      const Vector direction = factor.direction(lapack_, support, residual, times(residual));
       Point next = moved(at, direction, times(direction), 1.0);
       if (!(kChordGain * next.kkt < at.kkt)) break;
       at = std::move(next);
@@ -241,21 +277,21 @@ private:
 };
 
 // Steps from the start until the mode is found, with majorants or without; false if it stalled after a majorant.
-bool search(const Solver& solver, const double* start, double tol, int max_iter, bool majorants, Result& result) {
+bool search(Solver& solver, const double* start, const Limits& limits, bool majorants, Result& result) {
   int begun = 0;
   result.point = solver.start(start, begun);
   result.n_iter += begun;
   result.ending = Ending::converged;
   Progress progress(result.point);
   bool far = majorants && start != nullptr && result.point.kkt > kFar, helped = false;
-  while (result.point.kkt > tol) {
-    if (result.n_iter >= max_iter) {
+  while (result.point.kkt > limits.tol) {
+    if (result.n_iter >= limits.max_iter) {
       result.ending = Ending::max_iter;
       break;
     }
     ++result.n_iter;
     helped = helped || far;
-    if (!solver.step(result.point, far) || (progress.ended(result.point) && result.point.kkt > tol)) {
+    if (!solver.step(result.point, far) || (progress.ended(result.point) && result.point.kkt > limits.tol)) {
       result.ending = Ending::stalled;
       return !helped;
     }
@@ -266,15 +302,16 @@ bool search(const Solver& solver, const double* start, double tol, int max_iter,
 
 } // namespace
 
-Result newton(const Lapack& lapack, const Problem& problem, const double* start, double tol, int max_iter) {
-  const Solver solver(lapack, problem, tol);
+Result newton(const Lapack& lapack, const Problem& problem, const double* start, const Limits& limits) {
+  Solver solver(lapack, problem, limits);
   Result result;
   try {
-    if (!search(solver, start, tol, max_iter, true, result)) search(solver, start, tol, max_iter, false, result);
+    if (!search(solver, start, limits, true, result)) search(solver, start, limits, false, result);
   } catch (const NotPositiveDefinite& error) {
     result.ending = Ending::not_positive_definite;
     result.order = error.order;
   }
+  result.factor = solver.last_factor();
   return result;
 }
 

@@ -2,9 +2,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "../gram/rows.hpp"
 #include "../lapack.hpp"
+#include "factor.hpp"
 #include "losses.hpp"
 
 namespace bayesvm::mode {
@@ -13,7 +16,7 @@ enum class Ending { converged, stalled, max_iter, not_positive_definite };
 
 // n samples: Gram matrix (n x n), labels or targets, weights of the losses and occurrences (null: all one).
 struct Problem {
-  const double* K;
+  gram::Rows& K;
   const double* y;
   std::size_t n;
   const Loss& loss;
@@ -32,9 +35,20 @@ struct Result {
   int n_iter = 0;
   Ending ending = Ending::converged;
   std::size_t order = 0; // of the matrix that could not be factored
+  Factor factor;         // of the last step
 };
 
+// When the search ends, and what is called between two long steps: it may throw to end it.
+struct Limits {
+  double tol;
+  int max_iter;
+  std::function<void()> pause = {};
+};
+
+// Rows from which on a factorisation is long enough for a pause after it.
+constexpr std::size_t kLong = 400;
+
 // start: latent values, or null.
-Result newton(const Lapack& lapack, const Problem& problem, const double* start, double tol, int max_iter);
+Result newton(const Lapack& lapack, const Problem& problem, const double* start, const Limits& limits);
 
 } // namespace bayesvm::mode

@@ -36,7 +36,7 @@ void coefficients(const Lapack& lapack, const double* K, std::size_t n, const st
   symv_lower(lapack, K, n, results.alpha, results.mean);
   for (std::size_t k = 0; k < m; ++k)
     part[k] = nu[support[k]] / root[k] - root[k] * results.mean[support[k]];
-  if (m > 0) potrs_lower(lapack, results.L, m, part.data());
+  if (m > 0) solve_lower(lapack, results.L, m, part.data());
   for (std::size_t k = 0; k < m; ++k)
     results.alpha[support[k]] = root[k] * part[k];
   symv_lower(lapack, K, n, results.alpha, results.mean);
@@ -54,13 +54,10 @@ void explained_variances(const Lapack& lapack, const double* K, std::size_t n, c
     for (std::size_t k = 0; k < m; ++k)
       cross[c * m + k] = root[k] * row[support[k]];
   }
-  trmm_lower(lapack, 'L', 1.0, inverse, m, cross.get(), m, m, count);
-  for (std::size_t c = 0; c < count; ++c) {
-    double sum = 0.0;
-    for (std::size_t k = 0; k < m; ++k)
-      sum += cross[c * m + k] * cross[c * m + k];
-    var[points[c]] -= sum;
-  }
+  std::vector<double> explained(count);
+  lower_products_squares(lapack, inverse, m, cross.get(), count, explained.data());
+  for (std::size_t c = 0; c < count; ++c)
+    var[points[c]] -= explained[c];
 }
 
 } // namespace

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayesvm.likelihoods.base import Likelihood
+from bayesvm.linalg import Cholesky
 from bayesvm.typing import Matrix, Vector
 
 #: Entries of the features that a block of rows holds.
@@ -49,12 +50,20 @@ class FeatureBlock:
         Labels -1/+1 or targets, one column per output.
     likelihood : Likelihood
         Of these rows.
+    first : int
+        Number of the first of them, where the rows are in memory.
     """
 
     phi: Matrix
     residual: Vector
     targets: Matrix
     likelihood: Likelihood
+    first: int = dataclasses.field(default=0, kw_only=True)
+
+    @property
+    def rows(self) -> slice:
+        """Numbers of these rows."""
+        return slice(self.first, self.first + self.phi.shape[0])
 
     def target(self, output: int) -> Vector:
         """Return the targets of one output."""
@@ -77,4 +86,17 @@ class Features(ABC):
         """
 
 
-__all__ = ["FeatureBlock", "Features", "Sums", "added", "row_slices"]
+class FeaturesHere(Features):
+    """Rows that are in memory, so that what belongs to a row can be kept between two passes."""
+
+    @property
+    @abstractmethod
+    def prior(self) -> Cholesky:
+        """Factor of the Gram matrix of the inducing inputs."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[FeatureBlock]:
+        """Yield all rows in order."""
+
+
+__all__ = ["FeatureBlock", "Features", "FeaturesHere", "Sums", "added", "row_slices"]

@@ -10,7 +10,7 @@ features leave :math:`r_i = k_i - |\phi_i|^2 \ge 0`. With the mode :math:`\hat w
 For Gaussian noise this is Titsias' lower bound of the evidence (Titsias2009, (9)), for other losses Laplace's
 approximation of the analogous one. Everything is a sum over rows of numbers, of m-vectors or of m x m matrices, taken
 in three kinds of passes over the rows (:class:`ModeShare`, :class:`EndShare` and, for derivatives in the features,
-:meth:`WeightEvidence.feature_cotangent`). So it does not matter where the rows are and how they are split, a pass takes
+:meth:`ModeEvidence.feature_cotangent`). So it does not matter where the rows are and how they are split, a pass takes
 O(n m^2), and the memory is that of a block of rows and of a few m x m matrices.
 
 *Derivatives.* With :math:`V = S^{-1}`, :math:`g = \ell'`, the marginal variances
@@ -40,13 +40,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
+from bayesvm.inference.low_rank.evidence import RowMoments, WeightEvidence, WeightPosterior
 from bayesvm.inference.low_rank.features import FeatureBlock, Features, Sums
-from bayesvm.likelihoods.base import Derivatives, Likelihood
+from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status, require
 from bayesvm.typing import Matrix, Vector
@@ -64,74 +63,33 @@ SHRINK = (1.0, 0.7, 0.4)
 
 
 @dataclasses.dataclass(frozen=True)
-class WeightPosterior:
-    r"""Gaussian posterior of the weights, :math:`\mathcal N(\hat w, S^{-1})`.
+class ModeEvidence(WeightEvidence):
+    r"""Laplace's evidence with its cotangents; see the module for the formulas.
 
     Attributes
     ----------
-    mean : array, shape (m,)
-        :math:`\hat w`.
-    factor : Cholesky
-        Of S.
-    """
-
-    mean: Vector
-    factor: Cholesky
-
-    def explained(self, phi: Matrix) -> Vector:
-        r"""Return the variances :math:`\phi^\top S^{-1} \phi` for rows of features."""
-        half = self.factor.half_solve(phi.T)
-        return np.asarray(np.einsum("ij,ij->j", half, half))
-
-
-class RowMoments(NamedTuple):
-    """Latent values of some rows: means, variances v, what the features leave over of these, r, and the losses."""
-
-    mean: Vector
-    var: Vector
-    residual: Vector
-    derivatives: Derivatives
-
-
-@dataclasses.dataclass(frozen=True)
-class WeightEvidence:
-    r"""Evidence with its cotangents; see the module for the formulas.
-
-    Attributes
-    ----------
-    value, terms : float, mapping
-        Log evidence, and its named summands.
-    posterior : WeightPosterior
-        Of the weights.
-    output : int
-        Which column of the targets it is of.
     s : array, shape (m,)
         :math:`V \Phi^\top u`, where u are the weights of the mode's own change.
-    dphi : array, shape (p,)
-        Derivatives in the logarithms of the likelihood's free parameters.
     squares : tuple of float
         :math:`\sum g^2 / W` and :math:`\sum W (f - g / W)^2` of the rows with a curvature: what the upper bound needs.
-    status : Status
-        How the search for the mode ended.
-    n_iter : int
-        Factorisations.
+    quadratic : bool
+        Whether the losses are quadratic, so that there is an upper bound.
     """
 
-    value: float
-    terms: Mapping[str, float]
-    posterior: WeightPosterior
-    output: int
     s: Vector
-    dphi: Vector
     squares: tuple[float, float]
-    status: Status
-    n_iter: int
+    quadratic: bool
+
+    def start(self, prior: Cholesky) -> Matrix:
+        """Return the latent values at the inducing inputs."""
+        return np.asarray(prior.lower() @ self.posterior.mean)
 
     def moments(self, block: FeatureBlock) -> RowMoments:
         """Return the latent values of a block of rows."""
         f = block.phi @ self.posterior.mean
         d = block.likelihood.derivatives(block.target(self.output), f)
-        return RowMoments(f, self.posterior.explained(block.phi) + block.residual, block.residual, d)
+        var = self.posterior.explained(block.phi) + block.residual
+        return RowMoments(f, var, block.residual, d.curvature, d.gradient)
 
     def feature_cotangent(self, block: FeatureBlock) -> tuple[Matrix, Vector]:
         r"""Return :math:`\bar\Phi` and :math:`\bar k` of a block of rows."""
@@ -156,9 +114,11 @@ class WeightEvidence:
         return bar
 
     def upper_bound(self) -> float:
-        """Return the upper bound of the log evidence; the losses must be quadratic."""
+        """Return the upper bound of the log evidence, NaN if the losses are not quadratic."""
+        if not self.quadratic:
+            return super().upper_bound()
         w, factor, (misfit, targets) = self.posterior.mean, self.posterior.factor, self.squares
-        least, left = -self.terms["loss"] - 0.5 * misfit, -2.0 * self.terms["trace"]
+        least, left = -self.terms["loss"] - 0.5 * misfit, 2.0 * self.left
         lower = factor.lower()
         wider = lower @ lower.T
         target = wider @ w  # Phi' W y, since S w = Phi' W y at the mode
@@ -217,7 +177,7 @@ def weighted_gram(phi: Matrix, weights: Vector) -> Matrix:
 
 def infer_weights(
     features: Features, likelihood: Likelihood, *, n_rows: int, output: int = 0, warm_start: Vector | None = None
-) -> WeightEvidence:
+) -> ModeEvidence:
     """Return the evidence and the posterior of the weights.
 
     Parameters
@@ -247,7 +207,8 @@ def infer_weights(
     }
     s = factor.solve(moved) if np.any(moved) else np.zeros(point.w.size)
     value, dphi = sum(terms.values()), dphi + across @ s
-    return WeightEvidence(value, terms, posterior, output, s, dphi, (misfit, targets), status, n_iter)
+    found = (value, terms, posterior, output, 0.5 * left, dphi, status, n_iter)
+    return ModeEvidence(*found, s, (misfit, targets), quadratic)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -340,4 +301,4 @@ def _decrement(slope: Vector, step: Vector) -> float:
     return math.sqrt(max(0.0, -float(slope @ step)))
 
 
-__all__ = ["EndShare", "ModeShare", "RowMoments", "WeightEvidence", "WeightPosterior", "infer_weights"]
+__all__ = ["EndShare", "ModeEvidence", "ModeShare", "infer_weights"]

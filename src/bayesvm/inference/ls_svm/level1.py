@@ -51,9 +51,13 @@ def _finished(
 
 
 def solve_direct(K: Matrix, y: Matrix, design: Design, gamma: float) -> LevelOne:
-    r"""Solve by one factor of :math:`C = \tilde K + I/\gamma`: :math:`b = s^\top C^{-1} S y / s^\top C^{-1} s`."""
+    r"""Solve by one factor of :math:`C = \tilde K + I/\gamma`: :math:`b = s^\top C^{-1} S y / s^\top C^{-1} s`.
+
+    The ridge is at least what rounding does to the eigenvalues of :math:`\tilde K`: gamma has no meaning, and is as
+    large as may be, where the kernel is constant over the rows.
+    """
     C = np.array(design.scaled_gram(K))
-    C[np.diag_indices(design.n)] += 1.0 / gamma
+    C[np.diag_indices(design.n)] += max(1.0 / gamma, 4.0 * np.finfo(float).eps * float(np.trace(C)))
     factor = cholesky(C, overwrite=True, what="K + I/gamma (is the kernel positive definite?)")
     a = factor.solve(np.asfortranarray(design.scaled(y)))
     if design.bias:

@@ -1,0 +1,277 @@
+r"""The choice of kernel and noise model for many rows, on a sample of them.
+
+Every candidate is searched on samples, and judged by the evidence of about :data:`~bayesvm.hyper.large.POOL` rows with
+the approximation that suits it (:meth:`~bayesvm.hyper.large.LargeProblem.at`), less one nat for each of its p
+hyperparameters: on the rows on which they were tuned these raise the evidence by half a nat each, and they lower that
+of other rows by as much. The score per row,
+
+.. math:: \frac{\ln P(D_s | \hat\theta) - p}{|D_s|},
+
+is what the evidence of all rows would be, whatever their number; the best candidate alone is fitted to them.
+
+1. *gaussian* and *matern32*, a smooth and a rough function, with one length scale per feature unless these are too
+   many: the whole search of :func:`~bayesvm.hyper.large.maximize_on_blocks`, each from its own starts. All others begin
+   where the best so far has ended.
+2. *matern52*, between the two, if the rough one is not far below the smooth one.
+3. *one length scale* for all features.
+4. *common scale*: inputs divided by one number instead of one each, if features differ in scale and one length scale is
+   enough for them.
+5. *linear*: the best so far with a linear part.
+6. *noise*: the best kernel with the other likelihoods; begun with the same curvature at zero, or the same variance. For
+   targets they are tried only if the leave-one-out residuals of the sample are not those of Gaussian noise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.hyper import Maximum
+from bayesvm.hyper.inducing import InducingObjective
+from bayesvm.hyper.large import (
+    FIRST,
+    POOL,
+    LargeProblem,
+    covered,
+    maximize_on_blocks,
+    search_rounds,
+    typical_curvature,
+)
+from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, Matern52
+from bayesvm.kernels.base import Kernel
+from bayesvm.likelihoods.base import Likelihood, Regression
+from bayesvm.models.base import Candidate, FittedModel, KernelCandidate, ModelSpec, TrainingData
+from bayesvm.models.gaussian_process import GaussianProcessModel
+from bayesvm.models.label_kernels import common_scale
+from bayesvm.models.large import LargeProcess
+from bayesvm.models.target_kernels import noise_name, unusual_residuals
+from bayesvm.typing import Vector
+
+logger = logging.getLogger(__name__)
+
+#: Features up to which kernels with one length scale for each are tried.
+ARD_FEATURES = 64
+#: Nats per row by which the rougher of two kernels may be below the smooth one for the kernel between them to be tried.
+FAR = 0.05
+#: Share of the variance with which a linear part begins.
+LINEAR = float(np.exp(-2.0))
+
+
+@dataclasses.dataclass(frozen=True)
+class SampleTrial:
+    """A candidate after its search on samples.
+
+    Attributes
+    ----------
+    name : str
+        In words.
+    spec : LargeProcess
+        The specification with its likelihood.
+    problem : LargeProblem
+        With its kernel.
+    maximum : Maximum
+        Where its search has ended.
+    score : float
+        Log evidence per row, less one nat for each hyperparameter.
+    rows : int
+        Rows whose evidence it is.
+    low_rank : bool
+        Whether it is that of inducing inputs alone.
+    seconds : float
+        Time spent on it.
+    """
+
+    name: str
+    spec: LargeProcess
+    problem: LargeProblem
+    maximum: Maximum
+    score: float
+    rows: int
+    low_rank: bool
+    seconds: float
+
+    @property
+    def theta(self) -> Vector:
+        """Its hyperparameters."""
+        return self.maximum.theta
+
+    @property
+    def kernel(self) -> Kernel:
+        """Its kernel with the learnt parameters."""
+        return self.problem.model(self.theta)[0]
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """Its likelihood with the learnt parameters, without weights."""
+        return self.problem.model(self.theta)[1].plain
+
+    def row(self, *, kept: bool) -> Candidate:
+        """Return the candidate as it is listed."""
+        spent = sum(record.evaluations for record in self.maximum.history)
+        return Candidate(self.name, self.score * self.rows, kept, seconds=self.seconds, evaluations=spent)
+
+
+@dataclasses.dataclass(frozen=True)
+class ChoiceOnSample:
+    """Candidates for many rows, of which the best on a sample is fitted to all of them.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+        The only kernel; None: it is chosen.
+    given : bool
+        Whether its own parameters are the first start.
+    likelihoods : tuple of Likelihood
+        Noise models to try beside the specification's.
+    """
+
+    kernel: Kernel | None = None
+    given: bool = False
+    likelihoods: tuple[Likelihood, ...] = ()
+
+    def __call__(self, spec: ModelSpec, data: TrainingData, tried: Sequence[FittedModel]) -> Iterator[KernelCandidate]:
+        """Yield the best candidate."""
+        assert isinstance(spec, LargeProcess)
+        search = _Search(spec, data)
+        if self.kernel is None:
+            search.kernels()
+        else:
+            search.whole("", self.kernel, spec.options.n_starts, given=self.given)
+        if self.likelihoods and search.worth_other_noise():
+            for likelihood in self.likelihoods:
+                search.noise(likelihood)
+        best = search.best
+        rows = tuple(trial.row(kept=trial is best) for trial in search.trials)
+        changes: dict[str, Any] = {
+            "likelihood": best.spec.likelihood,
+            "inference": best.spec.inference,
+            "compared": rows if len(rows) > 1 else (),
+            "begun": best.maximum.history,
+        }
+        yield KernelCandidate(best.problem.kernel, best.name, starts=[best.theta], changes=changes)
+
+
+class _Search:
+    """The candidates of one choice, one after the other."""
+
+    def __init__(self, spec: LargeProcess, data: TrainingData) -> None:
+        self.spec, self.data = spec, data
+        self.trials: list[SampleTrial] = []
+
+    @property
+    def best(self) -> SampleTrial:
+        return max(self.trials, key=lambda trial: trial.score)
+
+    def kernels(self) -> None:
+        """Try all kernels with the likelihood of the specification."""
+        d = self.data.n_features
+        ard = 1 < d <= ARD_FEATURES
+        smooth, rough = Gaussian(ard=ard) + Constant(), Matern32(ard=ard) + Constant()
+        suffix = ", ard" if ard else ""
+        self.whole(f"gaussian{suffix}", smooth, self.spec.options.n_starts)
+        self.whole(f"matern32{suffix}", rough, 2)
+        gaussian, matern = self.trials
+        if matern.score > gaussian.score - FAR:
+            between = Matern52(ard=ard) + Constant()
+            self.begun_at(f"matern52{suffix}", between, self.best.theta)
+        if ard:
+            self.tied()
+        if self.best.kernel.relevance(d) is None:
+            common = common_scale(self.best.kernel, self.data)
+            if common is not None:
+                self.begun_at(f"{self.best.name}, common scale", common, self.best.theta)
+        self.linear()
+
+    def whole(self, name: str, kernel: Kernel, n_starts: int, *, given: bool = False) -> None:
+        """Try a kernel by the whole search on samples, from two starts or more."""
+        began, problem = time.perf_counter(), self._problem(self.spec, kernel)
+        starts = [problem.theta0] if given else []
+        starts += self.spec.starts(problem.kernel, self.data, max(2, n_starts) - len(starts))
+        maximum = maximize_on_blocks(self.spec.options.maximizer, problem, starts)
+        self._judged(name or _form(kernel), self.spec, problem, maximum, began)
+
+    def begun_at(self, name: str, kernel: Kernel, theta: Vector, spec: LargeProcess | None = None) -> None:
+        """Try a kernel from a theta that is known, with one round on a sample of blocks or rows."""
+        began, spec = time.perf_counter(), spec or self.spec
+        try:
+            problem = self._problem(spec, kernel)
+            smooth = problem.smoothed()
+            choose = smooth.some_rows if smooth.either and self.best.low_rank else smooth.some_blocks
+            maximum = search_rounds(spec.options.maximizer, [theta], FIRST[:1], choose)
+            self._judged(name, spec, problem, maximum, began)
+        except NotPositiveDefiniteError as error:
+            logger.warning("kernel %s is left out: %s", name, error)
+
+    def tied(self) -> None:
+        """Try one length scale for all features."""
+        first = self.best
+        name = first.name.removesuffix(", ard")
+        scales = np.array(["lengthscale" in name for name in first.problem.names])
+        common = -0.5 * np.log(np.mean(np.exp(-2.0 * first.theta[scales])))
+        where = int(np.argmax(scales))
+        theta = np.insert(first.theta[~scales], where, common)
+        self.begun_at(name, first.problem.kernel.tied(), theta)
+
+    def linear(self) -> None:
+        """Try the best kernel with a linear part."""
+        best, d = self.best, self.data.n_features
+        variance = float(np.mean(best.kernel.leaves()[0].diag(self.data.X.take(np.arange(1)))))
+        wider = best.kernel + Linear(LINEAR * variance / d)
+        likelihood = best.theta[best.problem.kernel.theta.size :]
+        theta = np.concatenate([wider.bind(d, self.data.names).theta, likelihood])
+        self.begun_at(f"{best.name} + linear", wider, theta)
+
+    def worth_other_noise(self) -> bool:
+        """Whether the noise can be another than the specification's: residuals of the sample tell, labels do not."""
+        best = self.best
+        if not isinstance(best.likelihood, Regression):
+            return True
+        sample = best.problem.sample()
+        first = sample.evaluate(best.theta)
+        model = GaussianProcessModel.at_maximum(sample, Maximum.at(best.theta, first.value, first.evidence.latent))
+        return unusual_residuals(model, self.data.counts[best.problem.sample_rows])
+
+    def noise(self, likelihood: Likelihood) -> None:
+        """Try the best kernel with another likelihood."""
+        best, kernel = self.best, self.best.problem.kernel
+        theta, old = best.theta[: kernel.theta.size].copy(), best.likelihood
+        if isinstance(likelihood, Regression):
+            assert isinstance(old, Regression)
+            likelihood = likelihood.rescaled(float(np.sqrt(old.noise_variance / likelihood.noise_variance)))
+            name = noise_name(likelihood)
+        else:
+            ratio = typical_curvature(old) / typical_curvature(likelihood)
+            theta += np.log(ratio) * np.array(["variance" in name for name in kernel.names])
+            name = type(likelihood).__name__.lower()
+        theta = np.clip(theta, kernel.bounds[:, 0], kernel.bounds[:, 1])
+        spec = dataclasses.replace(best.spec, likelihood=likelihood, inference=best.spec.inference.suited(likelihood))
+        self.begun_at(f"{best.name}, {name} noise", kernel, np.concatenate([theta, likelihood.theta]), spec)
+
+    def _problem(self, spec: LargeProcess, kernel: Kernel) -> LargeProblem:
+        problem = spec.objective(kernel.bind(self.data.n_features, self.data.names), self.data)
+        assert isinstance(problem, LargeProblem)
+        return problem
+
+    def _judged(self, name: str, spec: LargeProcess, problem: LargeProblem, maximum: Maximum, began: float) -> None:
+        """Add a trial."""
+        if maximum.interrupted:  # there is nothing to keep yet
+            raise KeyboardInterrupt
+        objective = problem.at(maximum.theta, most=POOL)
+        value, rows = objective.evaluate(maximum.theta).value, covered(objective)
+        score, seconds = (value - maximum.theta.size) / rows, time.perf_counter() - began
+        logger.info("%s: log evidence per row %.4g, corrected %.4g, in %.3g s", name, value / rows, score, seconds)
+        low_rank = isinstance(objective, InducingObjective)
+        self.trials.append(SampleTrial(name, spec, problem, maximum, score, rows, low_rank, seconds))
+
+
+def _form(kernel: Kernel) -> str:
+    return " + ".join(type(leaf).__name__.lower() for leaf in kernel.leaves())
+
+
+__all__ = ["ARD_FEATURES", "ChoiceOnSample", "SampleTrial"]
