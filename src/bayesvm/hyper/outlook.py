@@ -190,7 +190,7 @@ class Outlook:
         """
         bounds, theta, p = self.objective.bounds, self.here.theta, self.eigenvalues.size
         newton = self.eigenvectors @ ((self.eigenvectors.T @ self.here.gradient) / self.eigenvalues)
-        newton *= min(1.0, radius / max(float(np.sqrt(newton @ self.here.gradient)), np.finfo(float).tiny))
+        newton *= radius / max(radius, float(np.sqrt(newton @ self.here.gradient)))
         lengths = radius * 10.0 ** (-DECADES * rng.random(n)) / np.sqrt(max(1, p))
         drawn = lengths[:, None] * rng.normal(size=(n, p)) / np.sqrt(self.eigenvalues) @ self.eigenvectors.T
         drawn += np.minimum(1.0, 1.5 * rng.random(n))[:, None] * newton
