@@ -41,42 +41,37 @@ def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
         If the evidence could be computed for none of the kernels.
     """
     with suited_blas_threads(data.n_rows):
-        return _fit_model(spec, data)
-
-
-def _fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
-    """Fit the specified model with the BLAS threads that are in force."""
-    tried: list[FittedModel] = []
-    trials: list[Trial] = []
-    failures: list[NotPositiveDefiniteError] = []
-    for candidate in spec.candidates(spec, data, tried):
-        own, began = _named(dataclasses.replace(spec, **candidate.changes), candidate.name), time.perf_counter()
-        try:
-            objective = own.objective(candidate.kernel.bind(data.n_features, data.names), data)
-            starts = starting_thetas(own, objective, candidate, data)
-            if own.options.optimize and objective.theta0.size:
-                maximum = own.search(own.options.maximizer, objective, starts)
+        tried: list[FittedModel] = []
+        trials: list[Trial] = []
+        failures: list[NotPositiveDefiniteError] = []
+        for candidate in spec.candidates(spec, data, tried):
+            own, began = _named(dataclasses.replace(spec, **candidate.changes), candidate.name), time.perf_counter()
+            try:
+                objective = own.objective(candidate.kernel.bind(data.n_features, data.names), data)
+                starts = starting_thetas(own, objective, candidate, data)
+                if own.options.optimize and objective.theta0.size:
+                    maximum = own.search(own.options.maximizer, objective, starts)
+                else:
+                    first = objective.evaluate(starts[0])
+                    maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
+                model = own.model(objective, maximum, data)
+            except NotPositiveDefiniteError as error:
+                logger.warning("kernel %r is left out: %s", candidate.kernel, error)
+                failures.append(error)
+                trials.append(Trial(candidate.name or repr(candidate.kernel), None, time.perf_counter() - began))
             else:
-                first = objective.evaluate(starts[0])
-                maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
-            model = own.model(objective, maximum, data)
-        except NotPositiveDefiniteError as error:
-            logger.warning("kernel %r is left out: %s", candidate.kernel, error)
-            failures.append(error)
-            trials.append(Trial(candidate.name or repr(candidate.kernel), None, time.perf_counter() - began))
-        else:
-            tried.append(model)
-            trials.append(Trial(candidate.name or repr(model.kernel), model, time.perf_counter() - began))
-            if interrupt_was_kept():
-                break
-    if not tried:
-        raise NotPositiveDefiniteError(
-            f"kernel: expected one whose evidence can be computed for these data, found {trials[0].name} "
-            f"({failures[0]}); standardise the inputs, or choose another kernel"
-        ) from failures[0]
-    if interrupt_was_kept():
-        trials = [trial.as_interrupted() for trial in trials]
-    return spec.conclude(trials, data)
+                tried.append(model)
+                trials.append(Trial(candidate.name or repr(model.kernel), model, time.perf_counter() - began))
+                if interrupt_was_kept():
+                    break
+        if not tried:
+            raise NotPositiveDefiniteError(
+                f"kernel: expected one whose evidence can be computed for these data, found {trials[0].name} "
+                f"({failures[0]}); standardise the inputs, or choose another kernel"
+            ) from failures[0]
+        if interrupt_was_kept():
+            trials = [trial.as_interrupted() for trial in trials]
+        return spec.conclude(trials, data)
 
 
 def fit_outputs(
