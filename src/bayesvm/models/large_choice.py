@@ -244,7 +244,7 @@ class _Search:
         sample = best.problem.sample()
         first = sample.evaluate(best.theta)
         model = GaussianProcessModel.at_maximum(sample, Maximum.at(best.theta, first.value, first.evidence.latent))
-        return unusual_residuals(model, self.data.counts[best.problem.sample_rows])
+        return unusual_residuals(model, self.data.counts[best.problem.sample_rows], self.data.spread)
 
     def noise(self, likelihood: Likelihood) -> None:
         """Try the best kernel with another likelihood."""

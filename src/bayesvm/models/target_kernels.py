@@ -117,7 +117,7 @@ class TargetKernels:
         """Yield the best kernel with other noise models."""
         best = _best(tried)
         deviation = float(np.sqrt(_noise_variance(best)))
-        if deviation < NONE * data.spread or not unusual_residuals(best, data.counts):
+        if not unusual_residuals(best, data.counts, data.spread):
             return
         steps = dataclasses.replace(spec.options.maximizer, tol=GAIN, max_evaluations=STEPS)
         options = dataclasses.replace(spec.options, maximizer=steps)
@@ -178,10 +178,15 @@ def _untied(model: GaussianProcessModel, kernel: Kernel) -> Vector:
     return untied(dataclasses.replace(model.objective, kernel=kernel), model.kernel, model.theta)
 
 
-def unusual_residuals(model: GaussianProcessModel, counts: Vector) -> bool:
-    """Whether the leave-one-out residuals are not those of Gaussian noise."""
+def unusual_residuals(model: GaussianProcessModel, counts: Vector, spread: float) -> bool:
+    """Whether there is noise, and the leave-one-out residuals are not those of a Gaussian one.
+
+    ``spread`` is the standard deviation of the targets, and ``counts`` is how often each row occurs.
+    """
     K, noise = model.kernel.gram(model.objective.X), model.likelihood.plain
     assert isinstance(noise, Regression)
+    if noise.noise_variance < (NONE * spread) ** 2:
+        return False
     for posterior, y in zip(model.posteriors, model.objective.outputs, strict=True):
         q = leave_one_out(K, posterior, model.likelihood.copies)
         z = (y - q.cavity_mean) / np.sqrt(q.cavity_var + noise.noise_variance)
