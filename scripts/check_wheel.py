@@ -71,7 +71,7 @@ def main(tests: list[str]) -> None:
         print(f"installation with dependencies {everything:.1f} s, of the wheel alone {alone:.1f} s")
         print(f"first import and fit {first:.1f} s, the same again {second:.1f} s", flush=True)
         environment.run(*pip, "install", f"{wheel}[cli]")
-        environment.run("-m", "bayesvm.cli", "reproduce", "--list", code=2)  # says how to get the experiments
+        environment.run("-m", "bayesvm", "reproduce", "--list", code=2)  # says how to get the experiments
         if tests:
             environment.run(*pip, "install", f"{wheel}[plots,progress,cli]", "--group", "test")
             workers = ("-n", "2", "--dist", "loadgroup")
