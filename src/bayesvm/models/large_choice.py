@@ -1,7 +1,7 @@
 r"""The choice of kernel and noise model for many rows, on a sample of them.
 
-Every candidate is searched on samples, and judged by the evidence of about :data:`~bayesvm.hyper.large.POOL` rows with
-the approximation that suits it (:meth:`~bayesvm.hyper.large.LargeProblem.at`), less one nat for each of its p
+Every candidate is searched on samples, and judged by the evidence of as many rows as tell kernels apart, with the
+approximation that suits it (:meth:`~bayesvm.hyper.large.LargeProblem.judged_at`), less one nat for each of its p
 hyperparameters: on the rows on which they were tuned these raise the evidence by half a nat each, and they lower that
 of other rows by as much. The score per row,
 
@@ -37,7 +37,6 @@ from bayesvm.hyper import Maximum
 from bayesvm.hyper.inducing import InducingObjective
 from bayesvm.hyper.large import (
     FIRST,
-    POOL,
     LargeProblem,
     covered,
     maximize_on_blocks,
@@ -269,7 +268,7 @@ class _Search:
 
     def _judged(self, name: str, spec: LargeProcess, problem: LargeProblem, maximum: Maximum, began: float) -> None:
         """Add a trial; leave the choice if it was interrupted and is to keep what it has."""
-        objective = problem.at(maximum.theta, most=POOL)
+        objective = problem.judged_at(maximum.theta)
         value, rows = objective.evaluate(maximum.theta).value, covered(objective)
         score, seconds = (value - maximum.theta.size) / rows, time.perf_counter() - began
         logger.info("%s: log evidence per row %.4g, corrected %.4g, in %.3g s", name, value / rows, score, seconds)
