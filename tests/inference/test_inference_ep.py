@@ -348,3 +348,14 @@ def test_weights_of_many_magnitudes_do_not_make_sweeps_oscillate():
         _, evidence = EP(tol=1e-3).infer(K, np.sign(f), likelihood)
         statuses.append(evidence.status)
     assert statuses.count(Status.CONVERGED) >= 8  # one of them, with one step length for all sites
+
+
+def test_no_site_of_a_convex_loss_is_negative_by_rounding():
+    """Neither where a tilted variance grows by rounding, nor where a site that vanishes goes all the way to zero."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(20, 2))
+        y = np.where(X[:, 0] + 0.5 * rng.normal(size=20) > 0.0, 1.0, -1.0)
+        likelihood = lib.Weighted(lib.Hinge(2.0), np.full(20, 1e6))
+        _, evidence = EP().infer(Gaussian(2.5, 1.5).gram(Inputs(X)), y, likelihood)
+        assert np.all(evidence.latent[0] >= 0.0)

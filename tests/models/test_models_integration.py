@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from scipy.special import softmax
 from bayesvm import BayesianSVC, GPRegressor
 from bayesvm.kernels import Gaussian
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods import Logistic
 from bayesvm.models.base import TrainingData
-from bayesvm.models.integration import SHARE, integrated
+from bayesvm.models.integration import SHARE, _left_out, integrated
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +85,10 @@ def test_labels():
     assert found.points == len(model.members) > 1
     assert 0.0 < found.disagreement < 0.5
     assert model.weights.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_probabilities_of_log_odds_beyond_the_range_of_exp():
+    beyond = np.array([[-1e4], [0.0], [1e4]])
+    member = SimpleNamespace(likelihood=Logistic(), loo_log_odds=lambda: beyond)
+    np.testing.assert_array_equal(_left_out(member), [[0.0], [0.5], [1.0]])

@@ -5,6 +5,7 @@ import pytest
 
 from bayesvm import BayesianSVC, BayesianSVR, GPRegressor
 from bayesvm.estimators import _large
+from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import large as search
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import GaussianNoise, Logistic, SoftInsensitive, Trigonometric
@@ -102,3 +103,32 @@ def test_each_hyperparameter_costs_a_nat():
     (theta,), (row,) = chosen.starts, [row for row in chosen.changes["compared"] if row.kept]
     objective = spec.objective(chosen.kernel, data).at(theta, most=300)
     assert row.log_evidence == pytest.approx(objective.evaluate(theta).value - theta.size)
+
+
+def refuse(monkeypatch, *forms):
+    def search_or_refuse(maximizer, problem, starts):
+        if type(problem.kernel.leaves()[0]).__name__ in forms:
+            raise NotPositiveDefiniteError("it has no posterior")
+        return search.maximize_on_blocks(maximizer, problem, starts)
+
+    monkeypatch.setattr(large_choice, "maximize_on_blocks", search_or_refuse)
+
+
+@pytest.mark.parametrize(("impossible", "first"), [("Matern32", "gaussian, ard"), ("Gaussian", "matern32, ard")])
+def test_a_kernel_without_evidence_is_left_out(monkeypatch, impossible, first):
+    refuse(monkeypatch, impossible)
+    X, f, rng = smooth(n=250, d=2)
+    machine = GPRegressor(**QUICK).fit(X, f + 0.2 * rng.normal(size=f.size))
+    names = [row.kernel for row in machine.candidates_]
+    assert names[0] == first
+    assert ("matern52, ard" in names) == (impossible == "Gaussian")
+
+
+@pytest.mark.parametrize("kernel", [None, "gaussian"])
+def test_the_message_if_no_kernel_has_an_evidence(monkeypatch, kernel):
+    refuse(monkeypatch, "Gaussian", "Matern32")
+    X, f, _ = smooth(n=250, d=2)
+    message = r"kernel: expected one whose evidence .* found gaussian.*\(it has no posterior\)"
+    with pytest.raises(ValueError, match=message) as raised:
+        BayesianSVR(kernel, **QUICK).fit(X, f)
+    assert isinstance(raised.value.__cause__, NotPositiveDefiniteError)

@@ -260,8 +260,10 @@ class EP(Inference):
         good = var > 0.0  # a cavity can be improper only next to negative precisions
         var = np.where(good, var, q.var)
         tilted = likelihood.tilted(y, mean, var)
-        left = np.maximum(1.0 + var * tilted.bend, 1e-12)
-        image = copies * np.stack([-tilted.bend / left, (tilted.slope - mean * tilted.bend) / left])
+        # next to a log-concave term the variance cannot grow; at a kink of a large weight it does by rounding
+        bend = np.minimum(tilted.bend, 0.0) if likelihood.traits.convex else tilted.bend
+        left = np.maximum(1.0 + var * bend, 1e-12)
+        image = copies * np.stack([-bend / left, (tilted.slope - mean * bend) / left])
         least = np.where(tau == 0.0, REENTRY * self.drop, self.drop)  # what was dropped re-enters at a higher level
         weak = (np.abs(image[0]) * var < least) & (copies * np.abs(tilted.slope) * np.sqrt(var) < least) | frozen
         image[:, weak] = 0.0
@@ -333,7 +335,8 @@ class _Steps:
         change, share = sweep.image - sweep.sites, self._shares
         length = (1.0 - share) * np.abs(change[0]) * sweep.matched.marginals.var
         wanted = np.where(sweep.image[0] == 0.0, 1.0, share)
-        return np.asarray(sweep.sites + change * wanted * share / np.maximum(share, wanted * length))
+        part = wanted * share / np.maximum(share, wanted * length)  # exactly one for what goes all the way
+        return np.asarray(sweep.sites + change * part)
 
     def _mixed(self, mixer: AndersonMixer, sites: Matrix, image: Matrix, step: float) -> Matrix:
         """Return the mixture of the last steps, with sites that mixing made impossible replaced by their images."""

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import Flat, Hyperprior, Maximizer, Maximum, SearchProgress
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
@@ -342,6 +343,14 @@ class ModelSpec(ABC):
         return model  # type: ignore[no-any-return]
 
 
+def no_evidence(name: str, reason: NotPositiveDefiniteError) -> NotPositiveDefiniteError:
+    """Return what is raised if the evidence can be computed for none of the kernels, the first being given."""
+    return NotPositiveDefiniteError(
+        f"kernel: expected one whose evidence can be computed for these data, found {name} ({reason}); "
+        "standardise the inputs, or choose another kernel"
+    )
+
+
 __all__ = [
     "BLOCK",
     "CACHE",
@@ -354,5 +363,6 @@ __all__ = [
     "SearchOptions",
     "TrainingData",
     "Trial",
+    "no_evidence",
     "typical_distance",
 ]

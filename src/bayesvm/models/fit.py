@@ -14,7 +14,7 @@ from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import Maximum
 from bayesvm.hyper.interrupts import Stop, interrupt_was_kept
 from bayesvm.linalg.blas_threads import suited_blas_threads
-from bayesvm.models.base import FittedModel, KernelCandidate, ModelSpec, TrainingData, Trial
+from bayesvm.models.base import FittedModel, KernelCandidate, ModelSpec, TrainingData, Trial, no_evidence
 from bayesvm.typing import Vector
 
 logger = logging.getLogger(__name__)
@@ -65,10 +65,7 @@ def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
                 if interrupt_was_kept():
                     break
         if not tried:
-            raise NotPositiveDefiniteError(
-                f"kernel: expected one whose evidence can be computed for these data, found {trials[0].name} "
-                f"({failures[0]}); standardise the inputs, or choose another kernel"
-            ) from failures[0]
+            raise no_evidence(trials[0].name, failures[0]) from failures[0]
         if interrupt_was_kept():
             trials = [trial.as_interrupted() for trial in trials]
         return spec.conclude(trials, data)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from scipy.special import expit
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper.integration_design import importance_weights, integration_design
@@ -85,7 +86,7 @@ def integrated(
 def _left_out(member: Predictor) -> Matrix:
     """Return leave-one-out predictions: probabilities, or means of targets."""
     if isinstance(member.likelihood.plain, Classification):
-        return np.asarray(1.0 / (1.0 + np.exp(-member.loo_log_odds())))
+        return np.asarray(expit(member.loo_log_odds()))
     return np.column_stack([q.cavity_mean for q in member.marginals])
 
 

@@ -46,7 +46,7 @@ from bayesvm.hyper.large import (
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, Matern52
 from bayesvm.kernels.base import Kernel
 from bayesvm.likelihoods.base import Likelihood, Regression
-from bayesvm.models.base import Candidate, FittedModel, KernelCandidate, ModelSpec, TrainingData
+from bayesvm.models.base import Candidate, FittedModel, KernelCandidate, ModelSpec, TrainingData, no_evidence
 from bayesvm.models.gaussian_process import GaussianProcessModel
 from bayesvm.models.label_kernels import common_scale
 from bayesvm.models.large import LargeProcess
@@ -171,9 +171,13 @@ class _Search:
     def __init__(self, spec: LargeProcess, data: TrainingData) -> None:
         self.spec, self.data = spec, data
         self.trials: list[SampleTrial] = []
+        self.failures: list[tuple[str, NotPositiveDefiniteError]] = []
 
     @property
     def best(self) -> SampleTrial:
+        if not self.trials:
+            name, reason = self.failures[0]
+            raise no_evidence(name, reason) from reason
         return max(self.trials, key=lambda trial: trial.score)
 
     def kernels(self) -> None:
@@ -184,8 +188,8 @@ class _Search:
         suffix = ", ard" if ard else ""
         self.whole(f"gaussian{suffix}", smooth, self.spec.options.n_starts)
         self.whole(f"matern32{suffix}", rough, 2)
-        gaussian, matern = self.trials
-        if matern.score > gaussian.score - FAR:
+        scores = {trial.name: trial.score for trial in self.trials}
+        if scores.get(f"matern32{suffix}", -np.inf) > scores.get(f"gaussian{suffix}", -np.inf) - FAR:
             between = Matern52(ard=ard) + Constant()
             self.begun_at(f"matern52{suffix}", between, self.best.theta)
         if ard:
@@ -198,23 +202,23 @@ class _Search:
 
     def whole(self, name: str, kernel: Kernel, n_starts: int, *, given: bool = False) -> None:
         """Try a kernel by the whole search on samples, from two starts or more."""
-        began, problem = time.perf_counter(), self._problem(self.spec, kernel)
-        starts = [problem.theta0] if given else []
-        starts += self.spec.starts(problem.kernel, self.data, max(2, n_starts) - len(starts))
-        maximum = maximize_on_blocks(self.spec.options.maximizer, problem, starts)
-        self._judged(name or _form(kernel), self.spec, problem, maximum, began)
+        began, name = time.perf_counter(), name or _form(kernel)
+        with self._left_out_if_impossible(name):
+            problem = self._problem(self.spec, kernel)
+            starts = [problem.theta0] if given else []
+            starts += self.spec.starts(problem.kernel, self.data, max(2, n_starts) - len(starts))
+            maximum = maximize_on_blocks(self.spec.options.maximizer, problem, starts)
+            self._judged(name, self.spec, problem, maximum, began)
 
     def begun_at(self, name: str, kernel: Kernel, theta: Vector, spec: LargeProcess | None = None) -> None:
         """Try a kernel from a theta that is known, with one round on a sample of blocks or rows."""
         began, spec = time.perf_counter(), spec or self.spec
-        try:
+        with self._left_out_if_impossible(name):
             problem = self._problem(spec, kernel)
             smooth = problem.smoothed()
             choose = smooth.some_rows if smooth.either and self.best.low_rank else smooth.some_blocks
             maximum = search_rounds(spec.options.maximizer, [theta], FIRST[:1], choose)
             self._judged(name, spec, problem, maximum, began)
-        except NotPositiveDefiniteError as error:
-            logger.warning("kernel %s is left out: %s", name, error)
 
     def tied(self) -> None:
         """Try one length scale for all features."""
@@ -260,6 +264,15 @@ class _Search:
         theta = np.clip(theta, kernel.bounds[:, 0], kernel.bounds[:, 1])
         spec = dataclasses.replace(best.spec, likelihood=likelihood, inference=best.spec.inference.suited(likelihood))
         self.begun_at(f"{best.name}, {name} noise", kernel, np.concatenate([theta, likelihood.theta]), spec)
+
+    @contextlib.contextmanager
+    def _left_out_if_impossible(self, name: str) -> Iterator[None]:
+        """Go on without a candidate whose evidence cannot be computed."""
+        try:
+            yield
+        except NotPositiveDefiniteError as error:
+            logger.warning("kernel %s is left out: %s", name, error)
+            self.failures.append((name, error))
 
     def _problem(self, spec: LargeProcess, kernel: Kernel) -> LargeProblem:
         problem = spec.objective(kernel.bind(self.data.n_features, self.data.names), self.data)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import is_classifier
 
 from bayesvm.typing import Indices, Matrix, Vector
@@ -160,8 +161,7 @@ def _draws(estimator: Any, X: Matrix, names: Sequence[str], events: Sequence[int
     latent = np.asarray(estimator.sample(_named(estimator, X, names), DRAWS, random_state=0))
     likelihood, correction = estimator.likelihoods_[0], estimator.calibration_[0]
     odds = likelihood.log_odds(latent.ravel(), np.zeros(latent.size))
-    proba = 1.0 / (1.0 + np.exp(-correction.apply(odds)))
-    return np.asarray(proba.reshape(latent.shape))
+    return np.asarray(expit(correction.apply(odds)).reshape(latent.shape))
 
 
 __all__ = ["Effect", "events_of", "strongest_effects"]

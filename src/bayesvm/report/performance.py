@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 from scipy.stats import beta
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import roc_auc_score
@@ -332,7 +332,7 @@ def _area(outcome: Any, probability: Vector, event: str) -> Figure:
         return Figure("area under the ROC curve", area, area, area, meaning)
     half = float(ndtri(0.975)) * np.sqrt(max(var, 0.0)) / (area * (1.0 - area))
     odds = np.log(area / (1.0 - area))
-    lower, upper = (float(1.0 / (1.0 + np.exp(-(odds + s * half)))) for s in (-1.0, 1.0))
+    lower, upper = (float(expit(odds + s * half)) for s in (-1.0, 1.0))
     return Figure("area under the ROC curve", area, lower, upper, meaning)
 
 
