@@ -20,8 +20,17 @@ QUICK = {"n_starts": 2, "random_state": 0, "evidence_tol": 0.1}
 def small(monkeypatch):
     sizes = {
         _large: {"EXACT_ROWS": 200},
-        search: {"SAMPLE": 150, "BLOCKS": 4, "POOL": 300, "MOST": 40, "FEWER": 30, "FIRST": (10, 6), "THEN": (10, 60)},
-        large_choice: {"POOL": 300, "FIRST": (10, 6)},
+        search: {
+            "SAMPLE": 150,
+            "BLOCKS": 4,
+            "POOL": 300,
+            "ROWS": 300,
+            "MOST": 40,
+            "FEWER": 30,
+            "FIRST": (10, 6),
+            "THEN": (10, 60),
+        },
+        large_choice: {"FIRST": (10, 6)},
         models: {"TOGETHER": 16, "FROM": 150, "BLOCK": 32, "OTHERS": 96},
     }
     for module, changes in sizes.items():
