@@ -57,6 +57,15 @@ def test_inducing_inputs_beside_neighbours_where_they_raise_the_evidence(monkeyp
         assert mixed.at(mixed.theta0).rows.size == size
 
 
+def test_kernels_are_judged_on_more_rows_with_gaussian_noise(monkeypatch):
+    monkeypatch.setattr(module, "ROWS", 500)
+    gaussian, labels = problem(lib.GaussianNoise(0.01), 0.1), problem(lib.Logistic(), 0.05)
+    assert covered(gaussian.judged_at(gaussian.theta0)) == 500
+    assert covered(labels.judged_at(labels.theta0)) < 400
+    whole = gaussian.at(gaussian.theta0).evaluate(gaussian.theta0).value
+    assert gaussian.value_per_row(gaussian.theta0) == pytest.approx(whole / 500)
+
+
 @pytest.mark.parametrize("lengthscale", [0.05, 4.0])
 def test_the_evidence_decides_for_other_likelihoods(lengthscale, monkeypatch):
     monkeypatch.setattr(module, "ENOUGH", 0.0)
