@@ -23,7 +23,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.model_selection import ShuffleSplit
 
 from bayesvm import BayesianLSSVC, BayesianSVC, BayesianSVR, GPRegressor
-from bayesvm.inference import EP
+from bayesvm.inference import from_name
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.solvers import Newton
 from benchmarks._common import load, ringnorm, table
@@ -112,14 +112,17 @@ def evaluation() -> str:
 
 
 def ep() -> str:
-    """Return one evidence with gradient by expectation propagation over Laplace's, warm after a small step."""
+    """Return one evidence with gradient by expectation propagation over Laplace's, warm after a small step.
+
+    With the tolerance of a search, that of ``inference="ep"``.
+    """
     rows = []
     for n in (400, 1000):
         X, y = ringnorm(n, np.random.default_rng(0))
         for likelihood in ("trigonometric", "raised-cosine"):
             machine = classifier(likelihood=likelihood, posterior="laplace", calibrate=None).fit(X, y)
             laplace, theta = machine.models_[0].objective, machine.models_[0].theta
-            both = [laplace, dataclasses.replace(laplace, inference=EP())]
+            both = [laplace, dataclasses.replace(laplace, inference=from_name("ep"))]
             starts = [o.evaluate(theta + 0.03).evidence.latent for o in both]
             work = [lambda o=o, t=theta, s=s: o.evaluate(t, s) for o, s in zip(both, starts)]
             seconds = processor_seconds(work, 15 if n < 1000 else 5)
