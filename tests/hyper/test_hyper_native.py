@@ -10,7 +10,6 @@ from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import EvidenceObjective
 from bayesvm.hyper.native import native_ep, native_evaluation, native_laplace
 from bayesvm.inference import EP, Laplace, ep
-from bayesvm.inference.names import SEARCH_EP
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, Matern52, OrnsteinUhlenbeck, Polynomial
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.native import STATIONARY, native_terms
@@ -168,17 +167,6 @@ def test_evidence_is_off_by_the_square_of_the_mismatch_and_its_gradient_by_the_m
     np.testing.assert_allclose(np.log10(gradients[:2]) - np.log10(gradients[1:]), 1.0, atol=0.1)
     assert np.all(np.array(values) <= 150 * np.square(residuals))
     assert np.all(np.array(gradients) <= 0.5 * 150 * np.array(residuals))
-
-
-@pytest.mark.parametrize("likelihood", [lib.Trigonometric(), lib.RaisedCosine(), lib.Logistic()], ids=repr)
-def test_the_tolerance_of_a_search_changes_next_to_nothing(likelihood):
-    tight = dataclasses.replace(objective(KERNELS["gaussian"], likelihood, n=150), inference=EP(tol=1e-11))
-    search = dataclasses.replace(tight, inference=SEARCH_EP)
-    start = tight.evaluate(tight.theta0 + 0.02).evidence.latent
-    found, wanted = (made.evaluate(tight.theta0, start) for made in (search, tight))
-    assert found.evidence.n_iter == 2
-    assert found.value == pytest.approx(wanted.value, abs=150 * SEARCH_EP.tol**2)
-    np.testing.assert_allclose(found.gradient, wanted.gradient, atol=0.5 * 150 * SEARCH_EP.tol)
 
 
 def test_a_matrix_that_is_no_covariance_is_refused_with_its_order():

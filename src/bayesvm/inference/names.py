@@ -14,16 +14,10 @@ from bayesvm.likelihoods.base import Likelihood
 from bayesvm.lookup import lookup
 from bayesvm.solvers import Solver
 
-#: Expectation propagation during a search. Its evidence is stationary in the sites: with moments that match to r in n
-#: rows the evidence is off by some n r^2 nats, its gradient by some n r / 2. At 1000 rows a ten-thousandth is 1e-5 nats
-#: and 0.05 nats per unit of a logarithm at most, less than a search asks for; two sweeps lead there from the sites of a
-#: neighbouring point, where 1e-7 takes three.
-SEARCH_EP = EP(tol=1e-4)
-
 #: Names that estimators accept, each with how the method is made of the solver for its mode.
 METHODS: Mapping[str, Callable[[Solver], Inference]] = {
     "laplace": Laplace,
-    "ep": lambda solver: SEARCH_EP,
+    "ep": lambda solver: EP(),
     "variational": lambda solver: Variational(),
 }
 
@@ -57,4 +51,4 @@ def from_name(
     return Exact() if likelihood is not None and likelihood.traits.quadratic else make(found)
 
 
-__all__ = ["MANY_ROWS_EP", "METHODS", "PREDICTIVE_EP", "SEARCH_EP", "from_name"]
+__all__ = ["MANY_ROWS_EP", "METHODS", "PREDICTIVE_EP", "from_name"]
