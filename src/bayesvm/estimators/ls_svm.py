@@ -122,7 +122,7 @@ class BayesianLSSVC(BayesianClassifier):
         Entry (i, j) is the cost of predicting class j where class i is true; ``predict`` minimises the expected cost.
         Read at prediction time.
     n_jobs : int, optional
-        Starts, or one-vs-rest machines, that are fitted at the same time.
+        Starts, or one-vs-rest machines, that are fitted at the same time, and threads among which new rows are divided.
     random_state : int, Generator or RandomState, optional
         Seed of further starts, of samples of rows and of the eigensolver.
     evidence_tol : float
