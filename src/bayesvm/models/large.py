@@ -118,6 +118,9 @@ class LocalModel(GaussianProcessModel):
             mean[rows], var[rows] = self.neighbours.moments(part, given)
         return mean, np.maximum(var, 0.0)
 
+    def odds_range(self, X: Inputs) -> None:
+        """Return None: a mean costs as much as a variance."""
+
     def sample(self, X: Inputs, n_draws: int, rng: np.random.Generator) -> Matrix:
         """Return joint draws of the latent functions at the rows of X, shape (n, n_draws, q)."""
         given = nearest(self.kernel, X, self.inputs, max(FROM, len(X)))
