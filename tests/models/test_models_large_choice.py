@@ -19,7 +19,7 @@ QUICK = {"n_starts": 2, "random_state": 0, "evidence_tol": 0.1}
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     sizes = {
-        _large: {"EXACT_ROWS": 200},
+        _large: {"EXACT_ROWS": 200, "EXACT_ROWS_OF_LABELS": 200},
         search: {
             "SAMPLE": 150,
             "BLOCKS": 4,
