@@ -6,12 +6,21 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
+from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import Maximizer, keep_best_on_interrupt, maximize_evidence
 from bayesvm.hyper import large as module
+from bayesvm.hyper.bfgs import SearchStatus
 from bayesvm.hyper.cost import expected_cost
 from bayesvm.hyper.fit_cost import expected_fit
 from bayesvm.hyper.inducing import InducingObjective
-from bayesvm.hyper.large import LargeProblem, covered, describe, maximize_large, typical_curvature
+from bayesvm.hyper.large import (
+    LargeProblem,
+    covered,
+    describe,
+    maximize_large,
+    maximize_on_blocks,
+    typical_curvature,
+)
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective
 from bayesvm.inference import Exact, Laplace, Variational
 from bayesvm.kernels import Constant, Gaussian, Matern32
@@ -107,6 +116,38 @@ def test_the_search_ends_near_the_exact_optimum(likelihood, monkeypatch):
     best = maximize_evidence(Maximizer(tol=0.05), exact, starts)
     assert exact.evaluate(found.theta).value > best.value - module.ENOUGH * 500  # what may be left over
     assert sum(record.evaluations for record in found.history) > 4
+
+
+@pytest.mark.parametrize("failing", ["some_blocks", "some_rows", "value_per_row"])
+def test_a_search_that_fails_leaves_the_others(failing, monkeypatch, caplog):
+    labels, maximizer = problem(lib.Logistic(), n=300), Maximizer(tol=0.1, max_evaluations=4)
+    own, left = getattr(LargeProblem, failing), [False, True, True]
+
+    def fails_once(problem, theta):
+        if failing == "some_rows" or not left.pop():
+            raise NotPositiveDefiniteError("it has no posterior")
+        return own(problem, theta)
+
+    whole = maximize_on_blocks(maximizer, labels, [labels.theta0])
+    monkeypatch.setattr(LargeProblem, failing, fails_once)
+    found = maximize_on_blocks(maximizer, labels, [labels.theta0])
+    failed = [record for record in found.history if record.status is SearchStatus.FAILED]
+    assert failed
+    assert all(record.value == -np.inf for record in failed)
+    assert "a search on a sample is left out: it has no posterior" in caplog.text
+    assert np.isfinite(found.value)
+    assert not any(record.status is SearchStatus.FAILED for record in whole.history)
+
+
+def test_no_search_of_blocks_or_rows_succeeds(monkeypatch):
+    def fails(problem, theta):
+        raise NotPositiveDefiniteError("it has no posterior")
+
+    for name in ("some_blocks", "some_rows"):
+        monkeypatch.setattr(LargeProblem, name, fails)
+    labels = problem(lib.Logistic(), n=300)
+    with pytest.raises(NotPositiveDefiniteError, match="it has no posterior"):
+        maximize_on_blocks(Maximizer(tol=0.1, max_evaluations=4), labels, [labels.theta0])
 
 
 def test_typical_curvature():

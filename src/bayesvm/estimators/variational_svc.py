@@ -223,6 +223,9 @@ class VariationalSVC(ModelEvidenceMixin, BayesianClassifier):
             return super()._log_odds(inputs)
         return np.hstack([model.mode_log_odds(inputs) for model in self.models_])
 
+    def _odds_range(self, inputs: Inputs) -> tuple[Matrix, Matrix] | None:
+        return None if self._uses_mode() else super()._odds_range(inputs)
+
     def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
         mean, var = super()._latent(X)
         if self._uses_mode():

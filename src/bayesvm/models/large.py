@@ -118,6 +118,9 @@ class LocalModel(GaussianProcessModel):
             mean[rows], var[rows] = self.neighbours.moments(part, given)
         return mean, np.maximum(var, 0.0)
 
+    def odds_range(self, X: Inputs) -> None:
+        """Return None: a mean costs as much as a variance."""
+
     def sample(self, X: Inputs, n_draws: int, rng: np.random.Generator) -> Matrix:
         """Return joint draws of the latent functions at the rows of X, shape (n, n_draws, q)."""
         given = nearest(self.kernel, X, self.inputs, max(FROM, len(X)))
@@ -359,10 +362,7 @@ def row_marginals(features: KernelFeatures, found: Sequence[WeightEvidence]) -> 
 
 def sampled(data: TrainingData) -> TrainingData:
     """Return some of the rows; two classes are balanced as far as possible."""
-    rows = drawn_rows(data.targets, min(SAMPLE, data.n_rows))
-    weights = None if data.weights is None else data.weights[rows]
-    codes = None if data.codes is None else data.codes[rows]
-    return dataclasses.replace(data, X=data.X.take(rows), y=data.y[rows], weights=weights, codes=codes)
+    return data.part(drawn_rows(data.targets, min(SAMPLE, data.n_rows)))
 
 
 def _in_units(Z: Inputs, data: TrainingData) -> Any:
