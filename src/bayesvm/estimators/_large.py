@@ -104,36 +104,41 @@ def _exact_rows(estimator: Any, data: TrainingData, inference: Inference, *, sha
     return EXACT_ROWS_OF_LABELS if two and plain else EXACT_ROWS
 
 
-def _state_cost(data: TrainingData, spec: GaussianProcess) -> None:
-    """Say what a fit of many rows is expected to need, and refuse one that cannot fit into memory."""
+def _state_cost(data: TrainingData, spec: GaussianProcess) -> str:
+    """Say and return what a fit of many rows is expected to need, and refuse one that cannot fit into memory."""
     n, outputs = data.n_rows, data.n_outputs if spec.shared else 1
     if isinstance(spec, LargeProcess):
         chosen = isinstance(spec.candidates, ChoiceOnSample) and spec.candidates.kernel is None
         sizes: dict[str, Any] = {"quadratic": spec.likelihood.traits.quadratic, "size": spec.size, "chosen": chosen}
-        cost, how = expected_fit(n, data.n_features, outputs, **sizes), "by inducing inputs and neighbours"
+        cost, how = (
+            expected_fit(n, data.n_features, outputs, **sizes),
+            "inducing inputs and neighbours instead of exact inference",
+        )
     else:
         cost, how = (
             expected_exact_fit(n, data.n_features, PART),
-            "by exact inference, the kernel chosen on a part of them",
+            "exact inference, with a kernel chosen on a part of them",
         )
-    message = "%d rows, %d features, %s: up to about %.0f MiB and %s on one core"
-    logger.info(message, n, data.n_features, how, cost.memory / 2**20, _duration(cost.seconds))
+    needs = f"{cost.memory / 2**20:.0f} MiB and {_duration(cost.seconds)}"
+    logger.info("%d rows, %d features: %s, up to about %s on one core", n, data.n_features, how, needs)
     available = physical_memory()
     if available is not None and cost.memory > available:
         raise MemoryError(
             f"a fit of {n} rows with {data.n_features} features needs about {cost.memory / 2**30:.0f} GiB, and this "
             f"computer has {available / 2**30:.0f} GiB; use fewer rows, or bayesvm.distributed with rows in files"
         )
+    return needs
 
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"
 
 
-def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> TrainingData:
-    """Return the data in the units that suit them, where there are many rows and the kernel is chosen.
+def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> tuple[TrainingData, str]:
+    """Return the data in the units that suit them, where there are many rows and the kernel is chosen, and the cost.
 
-    What a fit of many rows is expected to need is said before, and one that cannot fit into memory is refused.
+    What a fit of many rows is expected to need is said before, and one that cannot fit into memory is refused; it is
+    returned in words, empty if the rows are few.
 
     Parameters
     ----------
@@ -145,15 +150,15 @@ def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> TrainingData:
         The rows in the user's units.
     """
     if data.n_rows <= EXACT_ROWS or getattr(estimator, "inducing", None) is None:
-        return data
+        return data, ""
     spec = estimator._spec(data)
     if not isinstance(spec, LargeProcess | ChosenProcess):
-        return data
-    _state_cost(data, spec)
+        return data, ""
+    needs = _state_cost(data, spec)
     if data.X.is_sparse or not chooses_units(estimator, data.n_rows):
-        return data
+        return data, needs
     other = in_logarithms(data, X)
-    return data if other is None else suited_units(spec, data, other, known_units(estimator, data))
+    return data if other is None else suited_units(spec, data, other, known_units(estimator, data)), needs
 
 
 def chooses_units(estimator: Any, n: int) -> bool:

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesvm.hyper import Assessment, EvidenceObjective, Maximizer, Maximum, assess, has_jumps
+from bayesvm.hyper.subsample import spread_rows
 from bayesvm.hyper.surrogate import with_likelihood
 from bayesvm.inference import EP
 from bayesvm.kernels.base import Kernel
@@ -62,10 +63,13 @@ class ChosenProcess(GaussianProcess):
         Whether predictions are averaged over theta.
     compared : tuple of Candidate
         What was compared before on a part of the rows.
+    curvature_rows : int or None
+        Rows from which the curvature of an evidence is estimated; None: all.
     """
 
     integrate: bool = False
     compared: tuple[Candidate, ...] = ()
+    curvature_rows: int | None = None
 
     def objective(self, kernel: Kernel, data: TrainingData) -> EvidenceObjective:
         """Return the evidence that is searched: of the smooth companion, where expectation propagation decides."""
@@ -84,6 +88,7 @@ class ChosenProcess(GaussianProcess):
         here = objective.evaluate(maximum.theta, maximum.latent)
         curved = here if smooth is objective else smooth.evaluate(here.theta, maximum.latent)
         bare = dataclasses.replace(objective, X=objective.X.forget())
+        rows = None if self.curvature_rows is None else spread_rows(data.y[:, 0], self.curvature_rows)
         return GaussianProcessModel(
             *objective.model(here.theta),
             here.posteriors,
@@ -92,7 +97,7 @@ class ChosenProcess(GaussianProcess):
             bare,
             dataclasses.replace(maximum, theta=here.theta, value=here.value, latent=here.evidence.latent),
             self.compared,
-            assessment=_trusted(assess(smooth, curved, here.value), here.evidence.status),
+            assessment=_trusted(assess(smooth, curved, here.value, rows), here.evidence.status),
         )
 
     def _ascended(self, objective: EvidenceObjective, maximum: Maximum) -> Maximum:
