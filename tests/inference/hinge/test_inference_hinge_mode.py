@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hinge_problems import KERNEL, problem
 
-from bayesvm.inference.hinge import (
-    hinge_mode,
-)
+from bayesvm.inference.hinge import hinge_mode
+from bayesvm.inference.hinge import mode as module
 from bayesvm.kernels import Constant, Gaussian
 
 
@@ -77,3 +76,16 @@ def test_rows_that_contradict_one_another_are_bounded():
     mode = hinge_mode(Gaussian(2.0, 0.5).gram(x), y, np.full(10, 0.7))
     np.testing.assert_allclose(mode.f, 0.0, atol=1e-9)
     np.testing.assert_allclose(y * mode.alpha, 0.7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sets_that_do_not_settle_are_found_with_smaller_gaps(seed, monkeypatch):
+    X, y = problem(40, seed=seed)
+    K, bound = KERNEL.gram(X), np.full(40, 2.0)
+    expected = hinge_mode(K, y, bound)
+    monkeypatch.setattr(module, "ROUNDS", 1)  # no point may change its set
+    monkeypatch.setattr(module, "GAPS", (1.0, 1e-9))
+    found = hinge_mode(K, y, bound)
+    assert expected.status.ok
+    assert found.status.ok
+    np.testing.assert_allclose(found.f, expected.f, atol=1e-9)

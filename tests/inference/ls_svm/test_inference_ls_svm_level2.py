@@ -13,6 +13,7 @@ from bayesvm.inference.ls_svm import (
     level2_terms,
     solve_spectral,
 )
+from bayesvm.inference.ls_svm.level2 import _root
 from bayesvm.likelihoods import GaussianNoise
 
 
@@ -61,3 +62,12 @@ def test_without_bias_level_two_is_gaussian_process_regression():
         first = solve_spectral(K.__matmul__, spectrum, y, at.gamma)
         np.testing.assert_allclose(first.latent[:, 0], evidence.latent, atol=1e-9)
     np.testing.assert_allclose(values, values[0], atol=1e-8)  # the same up to a constant
+
+
+def test_a_slope_without_a_change_of_sign_leaves_the_lower_end():
+    _, K, y = random_problem(3)
+    spectrum = complete_spectrum(K, y, Design(len(K)))
+    found = level2(spectrum)
+    top = np.log(found.gamma)
+    assert _root(spectrum, top + 0.5, top + 1.0) == top + 0.5
+    assert _root(spectrum, top - 0.5, top + 0.5) == pytest.approx(top, abs=1e-9)

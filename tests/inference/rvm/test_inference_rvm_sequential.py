@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from rvm_problems import basis_of, data
+from rvm_problems import ACTIVE, LOGS, basis_of, data
 
-from bayesvm.exceptions import IncompatibleError
+from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
 from bayesvm.inference.rvm import GaussianRVM, LaplaceRVM, RVMStart, SequentialRVM
 from bayesvm.likelihoods import GaussianNoise, Hinge, Logistic
 from bayesvm.solvers import Status
@@ -95,3 +95,27 @@ def test_functions_that_explain_nothing_are_all_deleted(likelihood):
     assert found.active.size == 0
     without = likelihood.with_theta(found.likelihood.theta).derivatives(targets, np.zeros(40)).loss.sum()
     assert found.log_evidence == pytest.approx(-without, rel=1e-12)
+
+
+class OnePlace(GaussianRVM):
+    """A problem of which a single state can be computed, as with priors wider than the digits of the inner products."""
+
+    place = None
+
+    def state(self, active, log_precision, phi, weights=None):
+        here = (*active, *log_precision, *phi)
+        if self.place not in (None, here):
+            raise NotPositiveDefiniteError("elsewhere")
+        self.place = here
+        return super().state(active, log_precision, phi, weights)
+
+
+def test_a_search_stays_where_nothing_else_can_be_computed():
+    X, y, _ = data()
+    noise = GaussianNoise(0.05).fix("variance")
+    problem = OnePlace(basis_of(X), y, noise)
+    begin = problem.state(ACTIVE, LOGS, noise.theta)
+    state, status, rounds = SequentialRVM()._search(problem, begin)
+    assert state is begin
+    assert status is Status.CONVERGED
+    assert rounds > 0  # additions were tried
