@@ -81,9 +81,9 @@ def test_a_rough_fixed_point_is_settled_as_in_numpy(likelihood, monkeypatch):
     found = rough._settled(GramPrior(K), y, likelihood, start, 1e-4)
     monkeypatch.setattr(ep, "native_iterate", lambda *_: None)
     wanted = rough._settled(GramPrior(K), y, likelihood, start, 1e-4)
-    for other in (wanted, exact):  # both are predictions, to a hundredth
-        np.testing.assert_allclose(found.tilted.slope, other.tilted.slope, rtol=0.01, atol=0.01)
-        np.testing.assert_allclose(found.marginals.cavity_var, other.marginals.cavity_var, rtol=0.02)
+    for other, tol in ((wanted, 2e-3), (exact, 0.1)):  # the prediction is of second order in 0.2
+        np.testing.assert_allclose(found.tilted.slope, other.tilted.slope, rtol=tol, atol=tol)
+        np.testing.assert_allclose(found.marginals.cavity_var, other.marginals.cavity_var, rtol=tol)
 
 
 def test_what_native_code_does_not_know_is_left_to_numpy():
