@@ -30,7 +30,7 @@ QUICK = {"n_starts": 2, "random_state": 0, "evidence_tol": 0.1}
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     sizes = {
-        _large: {"EXACT_ROWS": 200},
+        _large: {"EXACT_ROWS": 200, "EXACT_ROWS_OF_LABELS": 200},
         search: {"SAMPLE": 120, "BLOCKS": 4, "POOL": 250, "MOST": 60, "BESIDE": 10, "FIRST": (6, 6), "THEN": (6, 20)},
         models: {"TOGETHER": 16, "FROM": 150, "BLOCK": 32, "OTHERS": 96},
     }

@@ -170,8 +170,8 @@ class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
             Standardizer.of(used, labelled.weights) if self.standardize else Standardizer.identity(used.shape[1])
         )
         data = training_data(labelled, standardizer, list(getattr(fitted, "feature_names_in_", [])) or None)
-        data = in_suited_units(self, data, used)
-        with attributes.progress(self, data.n_outputs) as callback:
+        data, needs = in_suited_units(self, data, used)
+        with attributes.progress(self, data.n_outputs, needs) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or data.n_outputs == 1:
                 models: tuple[Any, ...] = (fit_model(spec, data),)

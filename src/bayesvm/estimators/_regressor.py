@@ -130,8 +130,8 @@ class BayesianRegressor(RegressorMixin, SummaryMixin, BaseEstimator, ABC):
         inner = inner_targets(Y, targets)[rows]
         names = list(getattr(fitted, "feature_names_in_", [])) or None
         data = training_data(X[rows], inner, w, names, standardize=self.standardize)
-        data = in_suited_units(self, dataclasses.replace(data, scale=targets.scale), X[rows])
-        with attributes.progress(self, data.n_outputs) as callback:
+        data, needs = in_suited_units(self, dataclasses.replace(data, scale=targets.scale), X[rows])
+        with attributes.progress(self, data.n_outputs, needs) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or data.n_outputs == 1:
                 models: tuple[Any, ...] = (fit_model(spec, data),)

@@ -362,10 +362,7 @@ def row_marginals(features: KernelFeatures, found: Sequence[WeightEvidence]) -> 
 
 def sampled(data: TrainingData) -> TrainingData:
     """Return some of the rows; two classes are balanced as far as possible."""
-    rows = drawn_rows(data.targets, min(SAMPLE, data.n_rows))
-    weights = None if data.weights is None else data.weights[rows]
-    codes = None if data.codes is None else data.codes[rows]
-    return dataclasses.replace(data, X=data.X.take(rows), y=data.y[rows], weights=weights, codes=codes)
+    return data.part(drawn_rows(data.targets, min(SAMPLE, data.n_rows)))
 
 
 def _in_units(Z: Inputs, data: TrainingData) -> Any:
