@@ -8,8 +8,8 @@ ended. What n rows promise if they are like the :math:`n'` of the part,
           - \frac\gamma2 \ln\frac{n}{n'} - \frac\gamma2 ,
 
 (:mod:`bayesvm.hyper.assessment`: the curvature grows with the rows, the hyperprior does not, and the evidence per row,
-which falls with every candidate as more is learnt, is taken as it is) is what they are judged by. Each candidate changes one thing of the best so far, and begins where
-that has ended:
+which falls with every candidate as more is learnt, is taken as it is) is what they are judged by. Each candidate
+changes one thing of the best so far, and begins where that has ended:
 
 1. *gaussian*: one length scale for all features, plus a constant.
 2. The other likelihoods.
