@@ -98,7 +98,7 @@ def neo() -> Figures:
     from neo_ls_svm import NeoLSSVM
 
     rows = []
-    for name in ("heart", "thyroid", "banana", "diabetis", "ringnorm", "twonorm", "waveform"):
+    for name in ("heart", "thyroid", "banana", "breast_cancer", "diabetis", "ringnorm", "twonorm", "waveform"):
         data = load(f"ida_{name}")
         X, y = (data[part][data["train"][0]] for part in ("X", "y"))
         X = (X - X.mean(axis=0)) / X.std(axis=0)
