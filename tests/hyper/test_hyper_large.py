@@ -1,14 +1,17 @@
 """The search for the hyperparameters of many rows: what is chosen where, on how many rows, and what it finds."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.hyper import Maximizer, maximize_evidence
+from bayesvm.hyper import Maximizer, keep_best_on_interrupt, maximize_evidence
 from bayesvm.hyper import large as module
 from bayesvm.hyper.bfgs import SearchStatus
 from bayesvm.hyper.cost import expected_cost
+from bayesvm.hyper.fit_cost import expected_fit
 from bayesvm.hyper.inducing import InducingObjective
 from bayesvm.hyper.large import (
     LargeProblem,
@@ -163,3 +166,45 @@ def test_costs_grow_with_the_problem():
     assert "MiB" in str(expected_cost(other._with_neighbours(p.theta0, local.neighbourhoods, np.arange(5))))
     with pytest.raises(TypeError, match="expected an evidence of many rows, found int"):
         expected_cost(3)
+
+
+def test_equal_rows_have_no_short_length_scale():
+    many = problem(lib.GaussianNoise())
+    theta = many.theta0
+    assert np.any(many.close(theta) != theta)
+    equal = dataclasses.replace(many, X=Inputs(np.ones((500, 2))))
+    np.testing.assert_array_equal(equal.close(theta), theta)
+
+
+@pytest.mark.parametrize("blocks", [False, True], ids=["on a sample of rows", "on a sample of blocks"])
+def test_an_interrupt_ends_the_search_at_the_best_point_so_far(blocks):
+    many, seen = problem(lib.GaussianNoise(0.01), 0.1, n=300), []
+    starts = [many.theta0, many.theta0 + 0.5]
+    before = maximize_evidence(Maximizer(), many.sample(), starts).history if blocks else ()
+    calls = 3 + sum(record.evaluations for record in before)
+
+    def callback(progress):
+        seen.append(progress)
+        if len(seen) == calls:
+            raise KeyboardInterrupt
+
+    with keep_best_on_interrupt():
+        found = maximize_large(Maximizer(callback=callback), many, starts)
+    assert found.interrupted
+    assert np.isfinite(found.value)
+    assert found.theta.shape == many.theta0.shape
+    seen.clear()
+    with pytest.raises(KeyboardInterrupt):
+        maximize_large(Maximizer(callback=callback), many, starts)
+
+
+@pytest.mark.parametrize("size", [None, 50])
+def test_the_cost_of_many_rows_grows_with_each_number(size):
+    def operations(rows, features, outputs, quadratic=True):
+        return expected_fit(rows, features, outputs, quadratic=quadratic, size=size).operations
+
+    base = operations(10_000, 5, 1)
+    assert operations(40_000, 5, 1) > base
+    assert operations(10_000, 50, 1) > base
+    assert operations(10_000, 5, 3) > base
+    assert operations(10_000, 5, 1, quadratic=False) > base

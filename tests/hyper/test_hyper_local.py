@@ -186,3 +186,14 @@ def test_blocks_hold_neighbours():
     near = nearest(kernel, X.take(np.array([3])), X, 10)
     distance = np.linalg.norm(X.X - X.X[3], axis=1)
     assert set(near) == set(np.argsort(distance)[:10])
+
+
+def test_a_fixed_noise_has_no_derivative():
+    X, y, noise = problem(lib.GaussianNoise())
+    found = []
+    for likelihood in (noise, noise.fix("variance")):
+        objective = LocalGaussianObjective(KERNEL, likelihood, X, y, chosen(KERNEL, X), NONE)
+        found.append(objective.evaluate(objective.theta0))
+    free, fixed = found
+    assert fixed.value == pytest.approx(free.value, rel=1e-12)
+    np.testing.assert_allclose(fixed.gradient, free.gradient[:-1], rtol=1e-9)

@@ -1,13 +1,15 @@
 """One evaluation as one native call, against the same in NumPy."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import EvidenceObjective
-from bayesvm.hyper.native import native_laplace
-from bayesvm.inference import EP, Laplace
+from bayesvm.hyper.native import NATIVE, native_ep, native_laplace
+from bayesvm.inference import EP, Laplace, ep
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, Matern52, OrnsteinUhlenbeck, Polynomial
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.native import STATIONARY, native_terms
@@ -105,6 +107,66 @@ def test_few_rows_in_the_support_give_the_same_as_all(ard):
 def test_what_native_code_does_not_know_is_left_to_numpy(kernel, likelihood, inference):
     made = objective(kernel, likelihood)
     assert native_laplace(inference, kernel.bind(D), likelihood, made.X, made.y, None) is None
+
+
+@pytest.fixture
+def without_native_sweeps(monkeypatch):
+    monkeypatch.setattr(ep, "native_iterate", lambda *_: None)
+
+
+@pytest.mark.parametrize("likelihood", [lib.Trigonometric(), lib.RaisedCosine()], ids=repr)
+@pytest.mark.parametrize("name", KERNELS)
+def test_expectation_propagation_is_that_of_numpy(name, likelihood, without_native_sweeps):
+    made = dataclasses.replace(objective(KERNELS[name], likelihood), inference=EP(tol=1e-11))
+    start = made.evaluate(made.theta0).evidence.latent
+    theta = made.theta0 + 0.1
+    kernel, _ = made.model(theta)
+    found = native_ep(made.inference, kernel, likelihood, made.X, made.y, start)
+    (posterior,), evidence, gradient = made._in_numpy(kernel, likelihood, start)
+    assert found.evidence.value == pytest.approx(evidence.value, rel=1e-11)
+    assert found.evidence.terms == pytest.approx(evidence.terms, rel=1e-9)
+    assert found.evidence.status is evidence.status
+    np.testing.assert_allclose(found.gradient, gradient, rtol=1e-9, atol=1e-10 * np.abs(evidence.value))
+    np.testing.assert_array_equal(found.evidence.rows, evidence.rows)
+    np.testing.assert_allclose(found.evidence.dK, evidence.dK, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(found.evidence.latent, evidence.latent, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(found.posterior.alpha, posterior.alpha, rtol=1e-8, atol=1e-9)
+    np.testing.assert_array_equal(found.posterior.support, posterior.support)
+    assert found.evidence.dphi.shape == evidence.dphi.shape
+
+
+@pytest.mark.parametrize(
+    ("kernel", "likelihood", "start"),
+    [
+        (Polynomial(), lib.Trigonometric(), np.ones((2, N))),
+        (Gaussian(), lib.Probit(), np.ones((2, N))),
+        (Gaussian(), lib.Trigonometric(), None),
+        (Gaussian(), lib.Trigonometric(), np.full((2, N), np.nan)),
+    ],
+)
+def test_sweeps_that_native_code_does_not_know_are_left_to_numpy(kernel, likelihood, start):
+    made = objective(kernel, likelihood)
+    assert NATIVE[EP](EP(), kernel.bind(D), likelihood, made.X, made.y, start) is None
+
+
+@pytest.mark.parametrize("likelihood", [lib.Trigonometric(), lib.Logistic()], ids=repr)
+def test_evidence_is_off_by_the_square_of_the_mismatch_and_its_gradient_by_the_mismatch(likelihood):
+    """Evidence and gradient at sites that are off by a known part: what the tolerance of a search rests on."""
+    made = dataclasses.replace(objective(KERNELS["gaussian"], likelihood, n=150), inference=EP(tol=1e-11))
+    exact = made.evaluate(made.theta0)
+    shift = np.stack([np.sin(np.arange(150.0)), np.cos(np.arange(150.0))]) * exact.evidence.latent
+    values, gradients, residuals = [], [], []
+    for part in (1e-2, 1e-3, 1e-4):
+        loose = dataclasses.replace(made, inference=EP(tol=1e300))  # the first sweep is the last
+        there = loose.evaluate(made.theta0, exact.evidence.latent + part * shift)
+        sweep = EP()._sweep(ep.GramPrior(made.kernel.gram(made.X)), made.y, likelihood, there.evidence.latent, False)
+        residuals.append(sweep.residual)
+        values.append(abs(there.value - exact.value))
+        gradients.append(np.max(np.abs(there.gradient - exact.gradient)))
+    np.testing.assert_allclose(np.log10(values[:2]) - np.log10(values[1:]), 2.0, atol=0.1)
+    np.testing.assert_allclose(np.log10(gradients[:2]) - np.log10(gradients[1:]), 1.0, atol=0.1)
+    assert np.all(np.array(values) <= 150 * np.square(residuals))
+    assert np.all(np.array(gradients) <= 0.5 * 150 * np.array(residuals))
 
 
 def test_a_matrix_that_is_no_covariance_is_refused_with_its_order():

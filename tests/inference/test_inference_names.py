@@ -63,7 +63,7 @@ def test_predictions_by_expectation_propagation_leave_weak_sites_out():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 2))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=120) > 0.0, 1.0, -1.0)
-    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)) + 1.0
+    K = 4.0 * np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)) + 1.0
     (few, _, status, _), (all_sites, *_) = (m.posterior(K, y, Trigonometric()) for m in (PREDICTIVE_EP, EP()))
     assert status.ok
     assert few.support.size < all_sites.support.size

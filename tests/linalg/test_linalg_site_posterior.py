@@ -44,14 +44,27 @@ def test_response_is_the_derivative_of_the_marginals(parts):
     dtau, dnu = rng.normal(size=(2, 20)) * (tau > 0.0)
     found = site_posterior(K, tau, nu)
     M = found.factor.support
-    mean, var = found.response().moved(dtau[M], dnu[M], np.zeros(M.size))
+    response = found.response()
+
+    def predicted(t):
+        return np.concatenate(response.moved(t[0] * dtau[M], t[0] * dnu[M], np.zeros(M.size)))
 
     def marginals(t):
         moved = site_posterior(K, tau + t[0] * dtau, nu + t[0] * dnu)
         return np.concatenate([moved.mean[M], moved.var[M]])
 
-    slopes = np.asarray(five_point(marginals, np.zeros(1), step=1e-3)).ravel()
-    np.testing.assert_allclose(np.concatenate([mean, var]), slopes, rtol=1e-7, atol=1e-8)
+    slopes, wanted = (np.asarray(five_point(f, np.zeros(1), step=1e-3)).ravel() for f in (predicted, marginals))
+    np.testing.assert_allclose(slopes, wanted, rtol=1e-7, atol=1e-8)
+
+
+def test_the_predicted_variance_of_a_point_is_exact_in_its_own_precision(parts):
+    K, tau, nu = parts
+    found = site_posterior(K, tau, nu)
+    for i in range(tau.size):
+        dtau = np.zeros(tau.size)
+        dtau[i] = 2.0 * tau[i] + 0.5
+        _, wider = found.response().moved(dtau, np.zeros(tau.size), np.zeros(tau.size))
+        assert found.var[i] + wider[i] == pytest.approx(site_posterior(K, tau + dtau, nu).var[i], rel=1e-9)
 
 
 def test_repeated_responses_converge_to_the_exact_mean(parts):

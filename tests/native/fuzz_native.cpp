@@ -19,6 +19,7 @@
 #include "../mode/laplace.hpp"
 #include "../mode/newton.hpp"
 #include "../sites/posterior.hpp"
+#include "../sites/propagation.hpp"
 #include "../triangular.hpp"
 #include "plain_lapack.hpp"
 #include "shared_columns.hpp"
@@ -203,14 +204,10 @@ void newton(Bytes& bytes) {
   }
 }
 
-// The evidence for a sum of up to three terms, of distances or features of all sizes.
-void laplace(Bytes& bytes) {
+// A sum of up to three terms, of distances or features.
+std::vector<bayesvm::gram::Term> drawn_covariance(Bytes& bytes, const std::vector<double>& D,
+                                                  const std::vector<double>& X, std::size_t d) {
   using bayesvm::gram::TermKind;
-  const std::size_t n = 1 + bytes.size(16), d = 1 + bytes.size(3);
-  const bool weighted = bytes.byte() % 2 == 0, warm = bytes.byte() % 2 == 0;
-  const mode::Loss loss = drawn_loss(bytes);
-  const std::vector<double> y = bytes.numbers(n), weights = bytes.numbers(n), start = bytes.numbers(n);
-  const std::vector<double> D = bytes.numbers(n * n), X = bytes.numbers(n * d);
   std::vector<bayesvm::gram::Term> terms;
   for (std::size_t k = bytes.size(3); k-- > 0;) {
     const auto kind = static_cast<TermKind>(bytes.byte() % 6);
@@ -222,6 +219,17 @@ void laplace(Bytes& bytes) {
     else
       terms.back().D = D.data();
   }
+  return terms;
+}
+
+// The evidence for a sum of up to three terms, of distances or features of all sizes.
+void laplace(Bytes& bytes) {
+  const std::size_t n = 1 + bytes.size(16), d = 1 + bytes.size(3);
+  const bool weighted = bytes.byte() % 2 == 0, warm = bytes.byte() % 2 == 0;
+  const mode::Loss loss = drawn_loss(bytes);
+  const std::vector<double> y = bytes.numbers(n), weights = bytes.numbers(n), start = bytes.numbers(n);
+  const std::vector<double> D = bytes.numbers(n * n), X = bytes.numbers(n * d);
+  const std::vector<bayesvm::gram::Term> terms = drawn_covariance(bytes, D, X, d);
   const bayesvm::Lapack lapack = plain::lapack();
   const bayesvm::gram::Covariance covariance(lapack, terms, n);
   const double* w = weighted ? weights.data() : nullptr;
@@ -259,6 +267,39 @@ void site_posterior(Bytes& bytes) {
   bayesvm::buffers().release(inverse);
 }
 
+// Expectation propagation with labels, sites and covariances of all sizes, some sites frozen.
+void propagation(Bytes& bytes) {
+  const std::size_t n = 1 + bytes.size(16), d = 1 + bytes.size(3);
+  const sites::Moments moments(bytes.byte() % 2 == 0 ? mode::LossKind::trigonometric : mode::LossKind::raised_cosine);
+  const bool some = bytes.byte() % 2 == 0;
+  const std::vector<double> D = bytes.numbers(n * n), X = bytes.numbers(n * d);
+  std::vector<double> y = bytes.numbers(n), tau = bytes.numbers(n), nu = bytes.numbers(n);
+  std::vector<std::uint8_t> frozen(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = y[i] < 0.0 ? -1.0 : 1.0;
+    frozen[i] = bytes.byte() % 2;
+    if (i % 4 != 0) tau[i] = std::abs(tau[i]);
+  }
+  const std::vector<bayesvm::gram::Term> terms = drawn_covariance(bytes, D, X, d);
+  const bayesvm::Lapack lapack = plain::lapack();
+  const bayesvm::gram::Covariance covariance(lapack, terms, n);
+  const sites::Evidence found = sites::evidence(
+      lapack, covariance, {y.data(), n, moments, some ? frozen.data() : nullptr}, {tau, nu}, {1e-9, 1e-8, 60});
+  if (found.found.n_iter > 60 || (found.found.converged && !(found.found.last.matched.residual <= 1e-9))) {
+    std::fprintf(stderr, "FAILED: expectation propagation does not keep its promise\n");
+    std::abort();
+  }
+}
+
+// Tilted moments of any means and variances.
+void moments(Bytes& bytes) {
+  const sites::Moments found(bytes.byte() % 2 == 0 ? mode::LossKind::trigonometric : mode::LossKind::raised_cosine);
+  const std::size_t n = bytes.size(150);
+  const std::vector<double> mean = bytes.numbers(n), var = bytes.numbers(n);
+  std::vector<double> log_z(n), slope(n), bend(n);
+  found.at(mean.data(), var.data(), n, log_z.data(), slope.data(), bend.data());
+}
+
 // Inverses and squares of triangular matrices, in memory that is used again.
 void triangular(Bytes& bytes) {
   const std::size_t n = bytes.size(80);
@@ -286,6 +327,8 @@ const Entry entries[] = {{"gaussian_from_inner", gaussian_from_inner},
                          {"newton", newton},
                          {"laplace", laplace},
                          {"site_posterior", site_posterior},
+                         {"moments", moments},
+                         {"propagation", propagation},
                          {"triangular", triangular}};
 
 const Entry* named(const std::string& name) {

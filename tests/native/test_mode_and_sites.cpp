@@ -9,6 +9,7 @@
 #include "../../src/bayesvm/_core/buffers.hpp"
 #include "../../src/bayesvm/_core/mode/laplace.hpp"
 #include "../../src/bayesvm/_core/sites/posterior.hpp"
+#include "../../src/bayesvm/_core/sites/propagation.hpp"
 #include "../../src/bayesvm/_core/triangular.hpp"
 #include "plain_lapack.hpp"
 
@@ -131,6 +132,33 @@ void check_evidence(const Data& data, const mode::Loss& loss) {
     }
 }
 
+// Expectation propagation: the evidence's derivative is that of differences, also from the sites of another point.
+void check_propagation(const Data& data, mode::LossKind kind) {
+  const Lapack lapack = plain::lapack();
+  const sites::Moments moments(kind);
+  const sites::Terms terms{data.y.data(), data.n, moments, nullptr};
+  const auto at = [&](double variance, const sites::Sites& start) {
+    const gram::Term term{gram::TermKind::gaussian, variance, 1.0, data.D.data(), nullptr, 0};
+    const gram::Covariance covariance(lapack, {term}, data.n);
+    return sites::evidence(lapack, covariance, terms, start, {1e-10, 1e-8, 100});
+  };
+  const auto value = [&](const sites::Evidence& e) {
+    const sites::Marginals& q = e.found.last.marginals;
+    double sum = -0.5 * e.found.last.log_det;
+    for (std::size_t i = 0; i < data.n; ++i)
+      sum += e.found.last.matched.log_z[i] - 0.5 * std::log(q.rest[i]) -
+             0.5 * q.alpha[i] * (q.mean[i] - q.var[i] / q.rest[i] * q.alpha[i]);
+    return sum;
+  };
+  const sites::Evidence cold = at(3.0, {Vector(data.n, 0.0), Vector(data.n, 0.0)});
+  expect(cold.found.converged, "the fixed point is found");
+  const double step = 1e-4;
+  const sites::Sites& start = cold.found.last.sites;
+  const double slope =
+      (value(at(3.0 * std::exp(step), start)) - value(at(3.0 * std::exp(-step), start))) / (2.0 * step);
+  expect(std::abs(cold.gradient[0] - slope) < 1e-6 * (1.0 + std::abs(slope)), "the derivative of EP's evidence");
+}
+
 } // namespace
 
 int main() {
@@ -149,6 +177,8 @@ int main() {
   for (const mode::Loss& loss : losses) // of the other two the evidence jumps
     if (loss.kind != mode::LossKind::trigonometric && loss.kind != mode::LossKind::soft_insensitive)
       check_evidence(data, loss);
+  check_propagation(data, mode::LossKind::trigonometric);
+  check_propagation(data, mode::LossKind::raised_cosine);
   std::vector<std::thread> threads;
   for (int k = 0; k < 3; ++k)
     threads.emplace_back([&data] {

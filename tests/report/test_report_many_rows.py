@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayesvm import BayesianSVC, GPRegressor, plots
-from bayesvm.estimators import _large
+from bayesvm.estimators import _jobs, _large
 from bayesvm.hyper import large as search
 from bayesvm.kernels import Constant, Gaussian, Matern32
 from bayesvm.models import large as models
@@ -86,3 +86,14 @@ def test_onnx_of_inducing_inputs_and_a_clear_refusal_of_neighbours():
     np.testing.assert_allclose(found, machine.predict_proba(X[:30]), atol=1e-6)
     with pytest.raises(TypeError, match="predictions from neighbours have no counterpart; give a number of inducing"):
         to_onnx(fitted("neighbours", True)[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("labels", [False, True], ids=["targets", "labels"])
+def test_threads_change_no_prediction(kind, labels, monkeypatch):
+    monkeypatch.setattr(_jobs, "LEAST", 20)
+    machine, X, _ = fitted(kind, labels)
+    alone = machine.predict(X), *machine.predict_latent(X)
+    machine.set_params(n_jobs=2)
+    for one, two in zip(alone, (machine.predict(X), *machine.predict_latent(X)), strict=True):
+        np.testing.assert_allclose(two, one, rtol=1e-9, atol=1e-12)

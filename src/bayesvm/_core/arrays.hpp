@@ -3,9 +3,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "buffers.hpp"
 
@@ -32,6 +34,26 @@ struct Reused {
   double* data;
   nb::capsule keep;
 };
+
+// A copy of values for Python.
+template <class Value> nb::ndarray<nb::numpy, Value, nb::ndim<1>> copied(const std::vector<Value>& values) {
+  Value* out = new Value[values.size()];
+  std::copy(values.begin(), values.end(), out);
+  return nb::ndarray<nb::numpy, Value, nb::ndim<1>>(out, {values.size()}, owner(out));
+}
+
+// A block that Python gives back when it lets go of it.
+inline NewVector handed(Block& block, std::size_t size) {
+  double* const data = block.handed_over();
+  nb::capsule keep(data, [](void* p) noexcept { buffers().release(static_cast<double*>(p)); });
+  return NewVector(data, {size}, keep);
+}
+
+inline void check_length(const ConstVector& values, std::size_t n, const char* what) {
+  if (values.shape(0) != n)
+    throw std::invalid_argument(std::string(what) + ": expected " + std::to_string(n) + " values, found " +
+                                std::to_string(values.shape(0)));
+}
 
 inline void check_square(std::size_t rows, std::size_t columns) {
   if (rows != columns)

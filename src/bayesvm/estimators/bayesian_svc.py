@@ -98,7 +98,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         Class frequencies of the population that is predicted; see Notes. Read at prediction time, so it may be changed
         by ``set_params`` after fitting.
     n_jobs : int, optional
-        Starts, or outputs, that are fitted at the same time.
+        Starts, or outputs, that are fitted at the same time, and threads among which new rows are divided.
     random_state : int, Generator or RandomState, optional
         Seed of the starts beyond the deterministic ones.
     evidence_tol : float

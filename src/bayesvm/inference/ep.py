@@ -31,23 +31,20 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.inference.anderson import AndersonMixer
-from bayesvm.inference.base import Evidence, Factor, Inference, Inferred, Posterior, gram_cotangent
+from bayesvm.inference.base import Evidence, Inference, Inferred, Posterior, gram_cotangent
 from bayesvm.inference.leave_one_out import Marginals
-from bayesvm.likelihoods.base import Likelihood, Traits
-from bayesvm.likelihoods.tilted import Tilted
-from bayesvm.linalg.site_posterior import PlainSitePosterior, SitePosterior, site_posterior
+from bayesvm.inference.native_sweep import native_iterate
+from bayesvm.inference.sweep import GramPrior, Mask, Matched, SitePrior, SiteTerms, Sweep, evidence_terms
+from bayesvm.likelihoods.base import Likelihood
+from bayesvm.linalg.site_posterior import PlainSitePosterior
 from bayesvm.solvers.base import Status
 from bayesvm.solvers.newton import Newton
 from bayesvm.typing import Matrix, Vector
-
-Mask = NDArray[np.bool_]
 
 #: Residual below which sweeps are mixed.
 CONTRACTING = 0.5
@@ -72,80 +69,6 @@ ROUGH = 1e-2
 SETTLED = 5
 #: Residual below which a lack of progress is put down to rounding.
 ROUNDING = 1e-5
-
-
-class SitePrior(Protocol):
-    """What sites are multiplied by: a Gaussian prior of all latent values."""
-
-    def diagonal(self) -> Vector:
-        """Return the prior variances."""
-
-    def posterior(self, tau: Vector, nu: Vector) -> SitePosterior:
-        """Return the posterior with given sites."""
-
-
-class SiteTerms(Protocol):
-    """What sites stand for: the terms of all rows, such as a likelihood has them."""
-
-    @property
-    def traits(self) -> Traits:
-        """Properties of the loss."""
-
-    @property
-    def copies(self) -> Vector | float:
-        """How often each row occurs."""
-
-    def tilted(self, y: Vector, mean: Vector, var: Vector) -> Tilted:
-        """Return the normalisers with their derivatives in the mean."""
-
-
-@dataclasses.dataclass(frozen=True)
-class GramPrior:
-    """The prior of latent values with a Gram matrix."""
-
-    K: Matrix
-
-    def diagonal(self) -> Vector:
-        """Return the prior variances."""
-        return np.diagonal(self.K)
-
-    def posterior(self, tau: Vector, nu: Vector) -> SitePosterior:
-        """Return the posterior with given sites."""
-        return site_posterior(self.K, tau, nu)
-
-
-@dataclasses.dataclass(frozen=True)
-class Sweep:
-    """Everything that follows from given sites: the state of the iteration."""
-
-    sites: Matrix  #: tau and nu, shape (2, n)
-    posterior: SitePosterior
-    matched: Matched
-
-    @property
-    def factor(self) -> Factor:
-        """The factor of the posterior."""
-        return self.posterior.factor
-
-    @property
-    def residual(self) -> float:
-        """Largest mismatch of a moment."""
-        return self.matched.residual
-
-    @property
-    def image(self) -> Matrix:
-        """The sites that match the moments."""
-        return self.matched.image
-
-
-@dataclasses.dataclass(frozen=True)
-class Matched:
-    """What follows from sites and marginals."""
-
-    marginals: Marginals  #: of the posterior with these sites
-    tilted: Tilted  #: normalisers at the cavities
-    image: Matrix  #: the sites that match the moments
-    residual: float  #: largest mismatch of a mean (in standard deviations) or of a variance (relative)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,18 +127,47 @@ class EP(Inference):
         """
         known = PREDICTED if likelihood.traits.convex else ROUGH
         rough = EP(max(known, self.tol), self.max_iter, max(self.drop, self.prune / y.size))
-        sweep, _, _ = rough.iterate(prior, y, likelihood, sites)
-        matched = sweep.matched
-        if ROUGH < sweep.residual < known and isinstance(sweep.posterior, PlainSitePosterior):
-            steps = _Steps(dataclasses.replace(rough, tol=self.tol), y, likelihood, False, sweep)
-            matched = steps.settled(sweep, sweep.posterior) or matched
+        matched = rough._settled(prior, y, likelihood, sites, self.tol)
         frozen = _weakest(matched, self.prune)
         return np.where(frozen, 0.0, matched.image), frozen
+
+    def _settled(self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix, tol: float) -> Matched:
+        """Return what matches at a rough fixed point, where it can be predicted to match to ``tol``."""
+        found = self._natively(prior, y, likelihood, sites, False, settle=tol)
+        if found is not None:
+            return found[0].matched
+        sweep, *_ = self.iterate_in_numpy(prior, y, likelihood, sites)
+        if not (ROUGH < sweep.residual < self.tol and isinstance(sweep.posterior, PlainSitePosterior)):
+            return sweep.matched
+        steps = _Steps(dataclasses.replace(self, tol=tol), y, likelihood, False, sweep)
+        return steps.settled(sweep, sweep.posterior) or sweep.matched
 
     def iterate(
         self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix, frozen: Mask | bool = False
     ) -> tuple[Sweep, Status, int]:
         """Sweep until the moments match, ``frozen`` sites staying at zero; return the last sweep, status and number."""
+        found = self._natively(prior, y, likelihood, sites, frozen)
+        return found or self.iterate_in_numpy(prior, y, likelihood, sites, frozen)
+
+    def _natively(
+        self,
+        prior: SitePrior,
+        y: Vector,
+        likelihood: SiteTerms,
+        sites: Matrix,
+        frozen: Mask | bool,
+        settle: float = 0.0,
+    ) -> tuple[Sweep, Status, int] | None:
+        """Return what native code finds, None if it does not know a part or leaves the end to NumPy."""
+        if not isinstance(prior, GramPrior):
+            return None
+        limits = self.tol, self.drop, self.max_iter
+        return native_iterate(prior.K, y, likelihood, sites, np.broadcast_to(frozen, y.shape), limits, settle)
+
+    def iterate_in_numpy(
+        self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix, frozen: Mask | bool = False
+    ) -> tuple[Sweep, Status, int]:
+        """Do the same for what native code does not know, or does not bring to an end."""
         sweep = self._sweep(prior, y, likelihood, sites, frozen)
         best, since = sweep.residual, 0
         steps = _Steps(self, y, likelihood, frozen, sweep)
@@ -429,18 +381,4 @@ def _weakest(matched: Matched, budget: float) -> Mask:
     return np.asarray(level < cut)
 
 
-def evidence_terms(sweep: Sweep) -> dict[str, float]:
-    r"""Return the summands of the evidence.
-
-    With :math:`m = v \nu + (1 - v \tau)\, m_{-i}` and :math:`\alpha = \nu - \tau m` the terms of the sites are
-    :math:`-\tfrac12 \alpha_i m_{-i} - \tfrac12 \ln (1 - v_i \tau_i)` for each point, where nothing cancels.
-    """
-    q = sweep.matched.marginals
-    return {
-        "tilted": float(np.sum(q.copies * sweep.matched.tilted.log_z)),
-        "sites": float(-0.5 * (q.alpha @ q.cavity_mean) - 0.5 * np.sum(q.copies * np.log(q.rest))),
-        "determinant": -0.5 * sweep.factor.log_det(),
-    }
-
-
-__all__ = ["EP", "SitePrior", "SiteTerms", "Sweep", "evidence_terms"]
+__all__ = ["EP"]

@@ -15,7 +15,8 @@ so that neither a difference of covariances nor the inverse of K appears. Predic
 deviations: the larger of the change of the mean, :math:`|z_i| / s_i`, :math:`z = (K - \Phi\Phi^\top)\alpha`, and of the
 relative change of the standard deviation. It ends when no training row changes by more than the tolerance. All
 quantities are updated as :math:`\Phi` grows by columns (a Cholesky factorisation with pivoting), at a total cost of
-:math:`O(b m^2 + n b^2)` for b rows and m rows in the factor of R.
+:math:`O(b m^2 + n b^2)` for b rows and m rows in the factor of R. Rows are chosen in batches, and what the columns of
+the rows that are likely to be chosen lose to those of earlier batches is subtracted for all of them at once.
 
 *Elsewhere.* With the residual kernel :math:`r(x, z) = k(x, z) - \phi(x)^\top \phi(z)` the change of the mean is
 :math:`\sum_i \alpha_i\, r(x, x_i)`, at most :math:`\sqrt{r(x, x)}\,\sqrt{\alpha^\top z}` by Cauchy and Schwarz; and
@@ -29,17 +30,20 @@ at every x whatsoever.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 
-from bayesvm.inference.base import Posterior
-from bayesvm.linalg import Cholesky
+from bayesvm.inference.base import Factor, Posterior
+from bayesvm.linalg import Cholesky, SupportFactor
 from bayesvm.linalg.projected_factor import ProjectedFactor
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Rows chosen between two updates of the variances: this share of the basis.
 BATCH = 0.2
+#: Rows whose columns are prepared for a batch, in units of the rows that it takes.
+AHEAD = 2
 #: No preference among rows.
 NO_ROWS = np.empty(0, dtype=np.intp)
 #: Least prior variance of a new row given the basis, relative to its own: with less it would add rounding only.
@@ -79,9 +83,14 @@ class _Output:
     z: Vector  #: What the reduced mean lacks.
     excess: Vector  #: By how much the reduced variance exceeds ``var``.
 
+    @functools.cached_property
+    def std(self) -> Vector:
+        """Posterior standard deviations of the training rows."""
+        return np.sqrt(self.var)
+
     def mean_change(self) -> Vector:
         """Return the changes of the means in standard deviations."""
-        return np.asarray(np.abs(self.z) / np.sqrt(self.var))
+        return np.asarray(np.abs(self.z) / self.std)
 
     def std_change(self) -> Vector:
         """Return the relative changes of the standard deviations."""
@@ -95,6 +104,7 @@ class _Basis:
     rows: Indices  #: In the order of choice.
     Phi: Matrix  #: Shape (n, b), Fortran order.
     removed: tuple[Matrix, ...]  #: Phi' R Phi of each output, (b, b).
+    halves: tuple[Matrix, ...]  #: Its roots, L^-1 W^1/2 Phi, for factors that have them; else empty.
 
 
 def reduce_posteriors(
@@ -144,10 +154,12 @@ def _choose(K: Matrix, outputs: Sequence[_Output], tol: float, largest: int, pre
     n = K.shape[0]
     prior = np.diagonal(K)
     left = prior.copy()
-    basis = _Basis(np.empty(0, dtype=np.intp), np.empty((n, 0), order="F"), (np.empty((0, 0)),) * len(outputs))
+    none = (np.empty((0, 0)),) * len(outputs)
+    halves = tuple(np.empty((output.posterior.factor.support.size, 0), order="F") for output in outputs)
+    basis = _Basis(np.empty(0, dtype=np.intp), np.empty((n, 0), order="F"), none, halves)
     while basis.rows.size < largest:
-        spread = np.stack([output.std_change() for output in outputs]).max(axis=0)
-        change = np.maximum(spread, np.stack([output.mean_change() for output in outputs]).max(axis=0))
+        spread = functools.reduce(np.maximum, (output.std_change() for output in outputs))
+        change = np.maximum(spread, _mean_change(outputs))
         free = left > INDEPENDENT * prior
         if float(np.max(change)) <= tol or not np.any(free):
             break
@@ -170,42 +182,67 @@ def _batch(
 
     Within the batch the change of a standard deviation is taken to fall with the prior variance that is left.
     """
-    prior, before = np.diagonal(K), left.copy()
-    Phi = np.empty((K.shape[0], basis.rows.size + size), order="F")
-    Phi[:, : basis.rows.size] = basis.Phi
+    b, least = basis.rows.size, INDEPENDENT * np.diagonal(K)
+    rate = spread / np.maximum(left, least)
+    Phi = np.empty((K.shape[0], b + size), order="F")
+    Phi[:, :b] = basis.Phi
+    likely, columns = _prepared(K, basis, np.maximum(_mean_change(outputs), rate * left), AHEAD * size)
     rows: list[int] = []
-    for k in range(basis.rows.size, Phi.shape[1]):
-        change = np.max([output.mean_change() for output in outputs], axis=0)
-        change = np.maximum(change, spread * left / np.maximum(before, INDEPENDENT * prior))
-        change[left <= INDEPENDENT * prior] = 0.0
+    for k in range(b, Phi.shape[1]):
+        change = np.maximum(_mean_change(outputs), rate * left)
+        change[left <= least] = 0.0
         known = bool(np.max(change[preferred], initial=0.0) > tol)
         row = int(preferred[np.argmax(change[preferred])]) if known else int(np.argmax(change))
         if change[row] == 0.0 or (rows and change[row] <= tol):
             break
-        column = (K[:, row] - Phi[:, :k] @ Phi[row, :k]) / np.sqrt(left[row])
+        at = likely.get(row)
+        column = K[:, row] - basis.Phi @ basis.Phi[row] if at is None else columns[at]
+        column = (column - Phi[:, b:k] @ Phi[row, b:k]) / np.sqrt(left[row])
         Phi[:, k] = column
         np.maximum(left - column**2, 0.0, out=left)
         left[row] = 0.0
         for output in outputs:
             output.z[:] -= column * (column @ output.alpha)
         rows.append(row)
-    return np.array(rows, dtype=np.intp), Phi[:, : basis.rows.size + len(rows)]
+    return np.array(rows, dtype=np.intp), Phi[:, : b + len(rows)]
+
+
+def _mean_change(outputs: Sequence[_Output]) -> Vector:
+    """Return the largest change of the mean of any output."""
+    return functools.reduce(np.maximum, (output.mean_change() for output in outputs))
+
+
+def _prepared(K: Matrix, basis: _Basis, change: Vector, count: int) -> tuple[dict[int, int], Matrix]:
+    """Return the rows that change most, each with its number, and what the basis leaves of their rows of K."""
+    likely = np.argpartition(change, -min(count, change.size))[-min(count, change.size) :]
+    columns = K[likely] - basis.Phi[likely] @ basis.Phi.T
+    return {int(row): number for number, row in enumerate(likely)}, columns
 
 
 def _extended(basis: _Basis, outputs: Sequence[_Output], rows: Indices, Phi: Matrix) -> _Basis:
     """Return the basis with further rows; updates the variances of the outputs."""
-    b, removed = basis.rows.size, []
+    b, removed, halves = basis.rows.size, [], []
     new = Phi[:, b:]
-    for output, old in zip(outputs, basis.removed, strict=True):
-        factor = output.posterior.factor
+    for output, old, half in zip(outputs, basis.removed, basis.halves, strict=True):
         grown = np.empty((Phi.shape[1], Phi.shape[1]))
         grown[:b, :b] = old
-        grown[:, b:] = Phi[factor.support].T @ factor.apply(np.asfortranarray(new[factor.support]))
+        grown[:, b:], half = _removed(output.posterior.factor, Phi, b, half)
         grown[b:, :b] = grown[:b, b:].T
         cross = 2.0 * (Phi[:, :b] @ grown[:b, b:]) + new @ grown[b:, b:]
         output.excess[:] -= np.einsum("ij,ij->i", cross, new)
         removed.append(grown)
-    return _Basis(np.concatenate([basis.rows, rows]), Phi, tuple(removed))
+        halves.append(half)
+    return _Basis(np.concatenate([basis.rows, rows]), Phi, tuple(removed), tuple(halves))
+
+
+def _removed(factor: Factor, Phi: Matrix, b: int, half: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the columns of Phi' R Phi from the b-th on, and the root of R times Phi if the factor has one."""
+    new = np.asfortranarray(Phi[factor.support, b:])
+    if not isinstance(factor, SupportFactor):
+        return Phi[factor.support].T @ factor.apply(new), half
+    added = factor.half_apply(new)
+    half = np.concatenate([half, added], axis=1)
+    return half.T @ added, half
 
 
 def _projected(basis: _Basis, L: Cholesky, output: _Output, removed: Matrix) -> Posterior:

@@ -51,4 +51,16 @@ def native_loss(likelihood: Likelihood) -> NativeLoss | None:
     return None if found is None else NativeLoss(found[0], found[1](likelihood.plain))
 
 
-__all__ = ["TABLE", "NativeLoss", "native_loss"]
+#: Likelihoods with tilted moments in native code (:mod:`bayesvm._core.sites`).
+MOMENTS: Mapping[type, LossKind] = {
+    Trigonometric: LossKind.TRIGONOMETRIC,
+    RaisedCosine: LossKind.RAISED_COSINE,
+}
+
+
+def native_moments(terms: object) -> LossKind | None:
+    """Return the kind of a likelihood, of rows that count once each, with tilted moments in native code, or None."""
+    return MOMENTS.get(type(terms))
+
+
+__all__ = ["MOMENTS", "TABLE", "NativeLoss", "native_loss", "native_moments"]

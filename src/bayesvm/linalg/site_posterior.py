@@ -7,7 +7,11 @@ everything is computed by one native function; precisions of either sign go thro
 
 When the terms change by :math:`\Delta = \mathrm{diag}(d\tau)` and :math:`d\nu`, the mean changes by
 :math:`(I + V \Delta)^{-1} V (d\nu - d\tau \circ m)`, and the variances, to first order, by
-:math:`-(V \circ V)\, d\tau`: two products with :math:`m \times m` matrices instead of a factorisation.
+:math:`-(V \circ V)\, d\tau`: two products with :math:`m \times m` matrices instead of a factorisation. The precision
+:math:`1/v_i` is nearer to a linear function of the terms than :math:`v_i` is: exactly one of :math:`d\tau_i` alone, and
+of all :math:`d\tau` for perfectly correlated points. So the first-order change is one of the precisions,
+
+.. math:: \frac{1}{v_i} \to \frac{1}{v_i} + \frac{[(V \circ V)\, d\tau]_i}{v_i^2} .
 """
 
 from __future__ import annotations
@@ -71,11 +75,13 @@ class SiteResponse:
         """Return the changes of means and variances on the support.
 
         ``dmean`` is a guess of the first, such as what the last call returned: repeated calls with the same changes of
-        the sites converge to the exact change of the means. That of the variances is of first order.
+        the sites converge to the exact change of the means. That of the precisions 1/v is of first order; a variance
+        grows a thousandfold at most.
         """
         factor = self.posterior.factor
-        mean = self.posterior.mean[factor.support] + dmean
-        return response(self.B_inverse, factor.root, dtau, dnu - dtau * mean)
+        mean, var = (vector[factor.support] for vector in (self.posterior.mean, self.posterior.var))
+        moved, wider = response(self.B_inverse, factor.root, dtau, dnu - dtau * (mean + dmean))
+        return moved, var / np.maximum(1.0 - wider / var, 1e-3) - var
 
 
 def site_posterior(K: Matrix, tau: Vector, nu: Vector) -> SitePosterior:

@@ -66,9 +66,13 @@ class SupportFactor:
         root = self.root if x.ndim == 1 else self.root[:, None]
         return root * self.B.solve(root * x)
 
+    def half_apply(self, x: Matrix) -> Matrix:
+        r"""Return :math:`L^{-1} W^{1/2} x`, of which :math:`x^\top R x` is the square, for a matrix of columns."""
+        return self.B.half_solve(self.root[:, None] * x)
+
     def explained(self, K_support: Matrix) -> Vector:
         r"""Return :math:`k^\top R k` for each column k of ``K_support`` (rows: the support)."""
-        V = self.B.half_solve(self.root[:, None] * K_support)
+        V = self.half_apply(K_support)
         return np.asarray(np.einsum("ij,ij->j", V, V))
 
     def inverse(self) -> tuple[Matrix, Vector]:

@@ -122,6 +122,9 @@ class LocalModel(GaussianProcessModel):
             mean[rows], var[rows] = self.neighbours.moments(part, given)
         return mean, np.maximum(var, 0.0)
 
+    def odds_range(self, X: Inputs) -> None:
+        """Return None: rows of which the odds were asked for again would have other neighbours."""
+
     def _parts(self, X: Inputs) -> Iterator[tuple[Indices, Inputs, Indices]]:
         """Yield blocks of new rows: their numbers, the rows, and the training rows from which they are predicted."""
         size = min(max(TOGETHER, AMONG * len(X) // len(self.inputs)), MOST_TOGETHER)

@@ -9,6 +9,7 @@
 
 #include "../arrays.hpp"
 #include "../capsules.hpp"
+#include "../gram/given.hpp"
 #include "../interrupts.hpp"
 #include "laplace.hpp"
 #include "newton.hpp"
@@ -31,12 +32,6 @@ mode::Loss checked_loss(mode::LossKind kind, std::vector<double> parameters) {
   return {kind, std::move(parameters)};
 }
 
-template <class Value> nb::ndarray<nb::numpy, Value, nb::ndim<1>> copied(const std::vector<Value>& values) {
-  Value* out = new Value[values.size()];
-  std::copy(values.begin(), values.end(), out);
-  return nb::ndarray<nb::numpy, Value, nb::ndim<1>>(out, {values.size()}, owner(out));
-}
-
 NewMatrix derivatives(mode::LossKind kind, std::vector<double> parameters, ConstVector t) {
   const mode::Loss loss = checked_loss(kind, std::move(parameters));
   const std::size_t n = t.shape(0);
@@ -49,12 +44,6 @@ NewMatrix derivatives(mode::LossKind kind, std::vector<double> parameters, Const
     out[3 * n + i] = d.third;
   }
   return NewMatrix(out, {4, n}, owner(out));
-}
-
-void check_length(const ConstVector& values, std::size_t n, const char* what) {
-  if (values.shape(0) != n)
-    throw std::invalid_argument(std::string(what) + ": expected " + std::to_string(n) + " values, found " +
-                                std::to_string(values.shape(0)));
 }
 
 nb::tuple newton(ConstMatrix K, ConstVector y, mode::LossKind kind, std::vector<double> parameters, ConstVector weights,
@@ -80,30 +69,6 @@ nb::tuple newton(ConstMatrix K, ConstVector y, mode::LossKind kind, std::vector<
                         copied(p.gradient), copied(p.curvature), copied(p.third));
 }
 
-// A term as Python names it: kind, variance, scale, matrix, and whether that holds features, not squared distances.
-gram::Term checked_term(const nb::tuple& given, std::size_t n, std::vector<ConstMatrix>& kept) {
-  gram::Term term{
-      nb::cast<gram::TermKind>(given[0]), nb::cast<double>(given[1]), nb::cast<double>(given[2]), nullptr, nullptr, 0};
-  if (term.kind == gram::TermKind::constant) return term;
-  const ConstMatrix matrix = nb::cast<ConstMatrix>(given[3]);
-  const bool features = nb::cast<bool>(given[4]);
-  if (matrix.shape(0) != n || (!features && matrix.shape(1) != n) || matrix.shape(1) == 0)
-    throw std::invalid_argument("a term: expected " + std::to_string(n) + " rows of features, or squared distances, " +
-                                "found " + std::to_string(matrix.shape(0)) + " x " + std::to_string(matrix.shape(1)));
-  if (!features && term.kind == gram::TermKind::linear)
-    throw std::invalid_argument("a linear term: expected features, found squared distances");
-  (features ? term.X : term.D) = matrix.data();
-  term.d = features ? matrix.shape(1) : 0;
-  kept.push_back(matrix);
-  return term;
-}
-
-NewVector handed(Block& block, std::size_t size) {
-  double* const data = block.handed_over();
-  nb::capsule keep(data, [](void* p) noexcept { buffers().release(static_cast<double*>(p)); });
-  return NewVector(data, {size}, keep);
-}
-
 nb::tuple laplace(nb::list given, ConstVector y, mode::LossKind kind, std::vector<double> parameters,
                   ConstVector weights, ConstVector copies, ConstVector start, double tol, int max_iter) {
   const std::size_t n = y.shape(0);
@@ -113,9 +78,7 @@ nb::tuple laplace(nb::list given, ConstVector y, mode::LossKind kind, std::vecto
   if (warm) check_length(start, n, "start");
   const mode::Loss loss = checked_loss(kind, std::move(parameters));
   std::vector<ConstMatrix> kept;
-  std::vector<gram::Term> terms;
-  for (const nb::handle term : given)
-    terms.push_back(checked_term(nb::cast<nb::tuple>(term), n, kept));
+  std::vector<gram::Term> terms = gram::checked_terms(given, n, kept);
   mode::Evidence found;
   {
     nb::gil_scoped_release release;

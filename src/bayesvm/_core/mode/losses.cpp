@@ -4,33 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "../cancellation.hpp"
+
 namespace bayesvm::mode {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846264338327950288;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// sum over k of (-1)^k x^k / (2 k + first)!, nine terms.
-double series(double x, int first) {
-  double term = 1.0, sum = 0.0;
-  for (int k = 2; k <= first; ++k)
-    term /= k;
-  for (int k = 0; k < 9; ++k) {
-    sum += term;
-    term *= -x / ((2 * k + first + 1) * (2.0 * k + first + 2));
-  }
-  return sum;
-}
-
-// y - sin y and y^2 / 2 - 1 + cos y, which cancel near zero.
-double y_minus_sin(double y) {
-  return std::abs(y) < 1.0 ? y * y * y * series(y * y, 3) : y - std::sin(y);
-}
-
-double parabola_minus_versine(double y) {
-  const double sine = std::sin(0.5 * y);
-  return std::abs(y) < 1.0 ? y * y * y * y * series(y * y, 4) : 0.5 * y * y - 2.0 * sine * sine;
-}
 
 // The two likelihoods of labels with a flat part: x and q are the distances to the ends of the curved zone.
 Derivatives trigonometric(double x, double q) {

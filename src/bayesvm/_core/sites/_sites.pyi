@@ -1,5 +1,10 @@
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from bayesvm._core.mode import LossKind, TermKind
 from bayesvm.typing import Indices, Matrix, Vector
 
 def use_lapack(routines: dict[str, Any]) -> None: ...
@@ -10,3 +15,26 @@ def response(B_inverse: Matrix, root: Vector, dtau: Vector, pull: Vector) -> tup
 def site_posterior(
     K: Matrix, tau: Vector, nu: Vector
 ) -> tuple[int, Indices, Vector, Matrix, Matrix, float, Vector, Vector, Vector, Vector]: ...
+def tilted(kind: LossKind, mean: Vector, var: Vector) -> Matrix: ...
+def propagate(
+    K: Matrix,
+    y: Vector,
+    kind: LossKind,
+    tau: Vector,
+    nu: Vector,
+    frozen: NDArray[np.uint8],
+    tol: float,
+    drop: float,
+    max_iter: int,
+    settle: float,
+) -> tuple[Any, ...] | None: ...
+def evidence(
+    terms: Sequence[tuple[TermKind, float, float, Matrix | None, bool]],
+    y: Vector,
+    kind: LossKind,
+    tau: Vector,
+    nu: Vector,
+    tol: float,
+    drop: float,
+    max_iter: int,
+) -> tuple[tuple[Any, ...], Vector, Vector] | None: ...

@@ -8,8 +8,12 @@
 
 #include "../arrays.hpp"
 #include "../capsules.hpp"
+#include "../gram/given.hpp"
+#include "../interrupts.hpp"
 #include "../triangular.hpp"
+#include "moments.hpp"
 #include "posterior.hpp"
+#include "propagation.hpp"
 
 using namespace bayesvm;
 using nb::literals::operator""_a;
@@ -17,6 +21,8 @@ using nb::literals::operator""_a;
 namespace {
 
 using FortranMatrix = nb::ndarray<const double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+
+using Flags = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 Lapack lapack;
 
@@ -121,6 +127,81 @@ nb::tuple site_posterior(ConstMatrix K, ConstVector tau, ConstVector nu) {
                         vector(rest, n));
 }
 
+sites::Moments checked_moments(mode::LossKind kind) {
+  if (!sites::Moments::knows(kind)) throw std::invalid_argument("expected a probability that is zero or one far out");
+  return sites::Moments(kind);
+}
+
+NewMatrix tilted(mode::LossKind kind, ConstVector mean, ConstVector var) {
+  const std::size_t n = mean.shape(0);
+  check_length(var, n, "var");
+  const sites::Moments moments = checked_moments(kind);
+  const Fresh<double> out(3 * n);
+  moments.at(mean.data(), var.data(), n, out.data, out.data + n, out.data + 2 * n);
+  return NewMatrix(out.data, {3, n}, out.keep);
+}
+
+// What the iterations are given: labels, sites, which of them are frozen (null: none), limits.
+struct Given {
+  Given(const ConstVector& y, mode::LossKind kind, const ConstVector& tau, const ConstVector& nu,
+        const std::uint8_t* frozen, double tol, double drop, int max_iter, double settle = 0.0)
+      : moments(checked_moments(kind)), terms{y.data(), y.shape(0), moments, frozen},
+        limits{tol, drop, max_iter, settle, let_interrupts_in} {
+    check_length(tau, terms.n, "tau");
+    check_length(nu, terms.n, "nu");
+    start = {{tau.data(), tau.data() + terms.n}, {nu.data(), nu.data() + terms.n}};
+  }
+  sites::Moments moments;
+  sites::Terms terms;
+  sites::Limits limits;
+  sites::Sites start;
+};
+
+// What Python is told of the last sweep; nothing if the iteration is left to it.
+nb::object told(sites::Propagated& found) {
+  if (!found.converged) return nb::none();
+  sites::Sweep& last = found.last;
+  const std::size_t m = last.support.size();
+  const sites::Marginals& q = last.marginals;
+  const sites::Matched& matched = last.matched;
+  return nb::make_tuple(found.n_iter, copied(last.sites.tau), copied(last.sites.nu), copied(last.support),
+                        copied(last.root), handed(last.L, m * m), handed(last.inverse, m * m), copied(q.alpha),
+                        copied(q.mean), copied(q.var), copied(q.rest), copied(matched.log_z), copied(matched.slope),
+                        copied(matched.bend), copied(matched.image.tau), copied(matched.image.nu), matched.residual);
+}
+
+nb::object propagate(ConstMatrix K, ConstVector y, mode::LossKind kind, ConstVector tau, ConstVector nu, Flags frozen,
+                     double tol, double drop, int max_iter, double settle) {
+  check_square(K.shape(0), K.shape(1));
+  check_length(y, K.shape(0), "y");
+  if (frozen.shape(0) != 0 && frozen.shape(0) != y.shape(0))
+    throw std::invalid_argument("frozen: expected one value per row, or none");
+  Given given(y, kind, tau, nu, frozen.shape(0) == 0 ? nullptr : frozen.data(), tol, drop, max_iter, settle);
+  sites::Propagated found;
+  {
+    nb::gil_scoped_release release;
+    found = sites::propagate(lapack, K.data(), given.terms, std::move(given.start), given.limits);
+  }
+  return told(found);
+}
+
+nb::object evidence(nb::list covariance_terms, ConstVector y, mode::LossKind kind, ConstVector tau, ConstVector nu,
+                    double tol, double drop, int max_iter) {
+  Given given(y, kind, tau, nu, nullptr, tol, drop, max_iter);
+  std::vector<ConstMatrix> kept;
+  std::vector<gram::Term> terms = gram::checked_terms(covariance_terms, given.terms.n, kept);
+  sites::Evidence found;
+  {
+    nb::gil_scoped_release release;
+    const gram::Covariance covariance(lapack, std::move(terms), given.terms.n);
+    found = sites::evidence(lapack, covariance, given.terms, std::move(given.start), given.limits);
+  }
+  const nb::object last = told(found.found);
+  if (last.is_none()) return last;
+  const std::size_t m = found.found.last.support.size();
+  return nb::make_tuple(last, handed(found.dK, m * m), copied(found.gradient));
+}
+
 } // namespace
 
 NB_MODULE(_sites, m) {
@@ -134,4 +215,13 @@ NB_MODULE(_sites, m) {
   m.def(
       "site_posterior", &site_posterior, "K"_a, "tau"_a, "nu"_a,
       "Return (info, support, root, L, L^-1, log_det, alpha, mean, var, rest) of the posterior under Gaussian sites.");
+  m.def("tilted", &tilted, "kind"_a, "mean"_a, "var"_a,
+        "Return ln Z of the tilted distributions of margins and its first two derivatives in the mean, one row each.");
+  m.def("propagate", &propagate, "K"_a, "y"_a, "kind"_a, "tau"_a, "nu"_a, "frozen"_a, "tol"_a, "drop"_a, "max_iter"_a,
+        "settle"_a,
+        "Return (n_iter, tau, nu, support, root, L, L^-1, alpha, mean, var, rest, log_z, slope, bend, image of tau, "
+        "image of nu, residual) at the fixed point of expectation propagation, None if it was not found. From alpha "
+        "on, what is predicted for moments that match to settle, if that is positive and tol is rough.");
+  m.def("evidence", &evidence, "terms"_a, "y"_a, "kind"_a, "tau"_a, "nu"_a, "tol"_a, "drop"_a, "max_iter"_a,
+        "Return (what propagate returns, with B^-1 in place of L^-1, dK, gradient) of the log evidence, or None.");
 }

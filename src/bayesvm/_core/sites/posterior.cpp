@@ -33,7 +33,9 @@ void coefficients(const Lapack& lapack, const double* K, std::size_t n, const st
   std::copy(nu, nu + n, results.alpha);
   for (std::size_t k = 0; k < m; ++k)
     results.alpha[support[k]] = 0.0;
-  symv_lower(lapack, K, n, results.alpha, results.mean);
+  std::fill(results.mean, results.mean + n, 0.0);
+  if (std::any_of(results.alpha, results.alpha + n, [](double x) { return x != 0.0; }))
+    symv_lower(lapack, K, n, results.alpha, results.mean);
   for (std::size_t k = 0; k < m; ++k)
     part[k] = nu[support[k]] / root[k] - root[k] * results.mean[support[k]];
   if (m > 0) solve_lower(lapack, results.L, m, part.data());

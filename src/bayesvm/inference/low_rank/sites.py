@@ -32,9 +32,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bayesvm.inference.ep import EP, Sweep, evidence_terms
+from bayesvm.inference.ep import EP
 from bayesvm.inference.low_rank.evidence import RowMoments, WeightEvidence, WeightPosterior
 from bayesvm.inference.low_rank.features import FeatureBlock, FeaturesHere
+from bayesvm.inference.sweep import Sweep, evidence_terms
 from bayesvm.likelihoods.base import Likelihood, Traits
 from bayesvm.likelihoods.tilted import Tilted
 from bayesvm.linalg import Cholesky, InducingFactor, cholesky

@@ -1,0 +1,134 @@
+"""Expectation propagation in native code, against the same in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bayesvm.likelihoods as lib
+from bayesvm._core import sites
+from bayesvm.inference import EP, Laplace, ep
+from bayesvm.inference.native_sweep import native_iterate
+from bayesvm.inference.sweep import GramPrior
+from bayesvm.kernels import Constant, Gaussian
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods.native import MOMENTS
+from bayesvm.likelihoods.tilted import tilted
+from bayesvm.solvers import Status
+
+LIKELIHOODS = [lib.Trigonometric(), lib.RaisedCosine()]
+TIGHT = EP(tol=1e-11)
+
+
+def problem(n=120, variance=4.0):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 3))
+    y = np.where(np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] + 0.4 * rng.normal(size=n) > 0.0, 1.0, -1.0)
+    return (Gaussian(variance, 1.2) + Constant(2.0)).gram(Inputs(X)), y
+
+
+def cold_and_warm(K, y, likelihood):
+    """Return sites of three kinds: none, those of Laplace's method, those of a neighbouring problem."""
+    f = Laplace().infer(K, y, likelihood)[1].latent
+    return [np.zeros((2, y.size)), ep._start(K, y, likelihood, f), TIGHT.infer(1.05 * K, y, likelihood)[1].latent]
+
+
+def native(method, K, y, likelihood, start, frozen=None):
+    frozen = np.zeros(y.size, dtype=bool) if frozen is None else frozen
+    return native_iterate(K, y, likelihood, start, frozen, (method.tol, method.drop, method.max_iter))
+
+
+def test_every_class_of_the_table_is_tried():
+    assert {type(likelihood) for likelihood in LIKELIHOODS} == set(MOMENTS)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
+@pytest.mark.parametrize("variance", [0.01, 4.0, 400.0])
+def test_the_fixed_point_is_that_of_numpy(likelihood, variance):
+    K, y = problem(variance=variance)
+    for start in cold_and_warm(K, y, likelihood):
+        found, status, _ = native(TIGHT, K, y, likelihood, start)
+        wanted, *_ = TIGHT.iterate_in_numpy(GramPrior(K), y, likelihood, start)
+        assert status is Status.CONVERGED
+        assert found.residual <= TIGHT.tol
+        np.testing.assert_array_equal(found.factor.support, wanted.factor.support)
+        np.testing.assert_allclose(found.sites, wanted.sites, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(found.image, wanted.image, rtol=1e-9, atol=1e-10)
+        for name in ("mean", "var", "alpha", "rest"):
+            mine, theirs = (getattr(sweep.matched.marginals, name) for sweep in (found, wanted))
+            np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-10)
+        mine, theirs = (sum(ep.evidence_terms(sweep).values()) for sweep in (found, wanted))
+        assert mine == pytest.approx(theirs, abs=1e-10)
+        np.testing.assert_allclose(found.posterior.matrix(), wanted.posterior.matrix(), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
+def test_frozen_sites_stay_at_zero(likelihood):
+    K, y = problem()
+    frozen = np.arange(y.size) % 4 == 1
+    start = np.where(frozen, 0.0, cold_and_warm(K, y, likelihood)[2])
+    found, *_ = native(TIGHT, K, y, likelihood, start, frozen)
+    wanted, *_ = TIGHT.iterate_in_numpy(GramPrior(K), y, likelihood, start, frozen)
+    assert not np.any(found.sites[:, frozen])
+    np.testing.assert_allclose(found.sites, wanted.sites, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
+def test_a_rough_fixed_point_is_settled_as_in_numpy(likelihood, monkeypatch):
+    K, y = problem()
+    rough, start = EP(tol=0.25), cold_and_warm(K, y, likelihood)[1]
+    exact = TIGHT.iterate(GramPrior(K), y, likelihood, start)[0].matched
+    found = rough._settled(GramPrior(K), y, likelihood, start, 1e-4)
+    monkeypatch.setattr(ep, "native_iterate", lambda *_: None)
+    wanted = rough._settled(GramPrior(K), y, likelihood, start, 1e-4)
+    for other, tol in ((wanted, 2e-3), (exact, 0.1)):  # the prediction is of second order in 0.2
+        np.testing.assert_allclose(found.tilted.slope, other.tilted.slope, rtol=tol, atol=tol)
+        np.testing.assert_allclose(found.marginals.cavity_var, other.marginals.cavity_var, rtol=tol)
+
+
+def test_what_native_code_does_not_know_is_left_to_numpy():
+    K, y = problem(40)
+    start = np.zeros((2, y.size))
+    for likelihood in (lib.Probit(), lib.Weighted(lib.Trigonometric(), np.full(y.size, 2.0))):
+        assert native(TIGHT, K, y, likelihood, start) is None
+
+
+@pytest.mark.parametrize(
+    "start",
+    [np.full((2, 40), 1e30), np.full((2, 40), -1.0), np.full((2, 40), np.nan)],
+    ids=["large", "negative", "nan"],
+)
+def test_sites_that_lead_too_far_are_left_to_numpy(start):
+    K, y = problem(40)
+    assert native(TIGHT, K, y, lib.Trigonometric(), start) is None
+
+
+def test_a_matrix_that_is_no_covariance_is_left_to_numpy():
+    K, y = problem(40)
+    assert native(TIGHT, -K, y, lib.Trigonometric(), np.ones((2, 40))) is None
+
+
+def test_too_few_sweeps_are_left_to_numpy():
+    K, y = problem()
+    assert native(EP(max_iter=1), K, y, lib.Trigonometric(), np.zeros((2, y.size))) is None
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
+@pytest.mark.parametrize("zone", ["ordinary", "narrow", "wide", "deep", "far"])
+def test_tilted_moments_are_those_of_numpy(likelihood, zone):
+    rng = np.random.default_rng(0)
+    scales = {
+        "ordinary": (-1.0, 1.5),
+        "narrow": (-6.0, -2.0),
+        "wide": (1.5, 6.0),
+        "deep": (-8.0, 4.0),
+        "far": (-8.0, 4.0),
+    }
+    scale = np.exp(rng.uniform(*scales[zone], size=2000))
+    below = {"deep": rng.uniform(3.0, 40.0, 2000), "far": 10.0 ** rng.uniform(0.5, 6.0, 2000)}
+    mean = -1.0 - below[zone] * scale if zone in below else rng.uniform(-4.0, 6.0, 2000)
+    log_z, slope, bend = sites.tilted(MOMENTS[type(likelihood)], mean, scale**2)
+    wanted = tilted(likelihood, mean, scale**2)
+    np.testing.assert_allclose(log_z, wanted.log_z, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(scale * slope, scale * wanted.slope, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(scale**2 * bend, scale**2 * wanted.bend, atol=1e-12)
