@@ -141,13 +141,13 @@ def test_prediction_from_all_rows_is_that_of_the_exact_machine():
     posterior, _ = process.sums(process.blocks([Neighbourhood(np.arange(60), NONE)])).solve()
     phi, everything = process.features(new), np.arange(60)
     cross = KERNEL.gram(X, new) - process.phi @ phi.T
-    found = conditioned(process.block(everything), cross, KERNEL.gram(new) - phi @ phi.T, phi, posterior)
+    found, residual = conditioned(process.block(everything), cross, phi, posterior), KERNEL.gram(new) - phi @ phi.T
     K = KERNEL.gram(X) + noise.variance * np.eye(60)
     gain = np.linalg.solve(K, KERNEL.gram(X, new))
     expected = KERNEL.gram(new) - KERNEL.gram(new, X) @ gain
     np.testing.assert_allclose(found.mean[:, 0], gain.T @ y, atol=1e-9)
-    np.testing.assert_allclose(found.covariance(posterior), expected, atol=1e-9)
-    np.testing.assert_allclose(found.var(posterior), np.diagonal(expected), atol=1e-9)
+    np.testing.assert_allclose(found.covariance(posterior, residual), expected, atol=1e-9)
+    np.testing.assert_allclose(found.var(posterior, np.diagonal(residual)), np.diagonal(expected), atol=1e-9)
 
 
 @pytest.mark.parametrize("kernel", [KERNEL, Gaussian(1.0, 0.4) * Linear() + Constant()], ids=["sum", "product"])

@@ -73,6 +73,19 @@ def test_frozen_sites_stay_at_zero(likelihood):
     np.testing.assert_allclose(found.sites, wanted.sites, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
+def test_a_rough_fixed_point_is_settled_as_in_numpy(likelihood, monkeypatch):
+    K, y = problem()
+    rough, start = EP(tol=0.25), cold_and_warm(K, y, likelihood)[1]
+    exact = TIGHT.iterate(GramPrior(K), y, likelihood, start)[0].matched
+    found = rough._settled(GramPrior(K), y, likelihood, start, 1e-4)
+    monkeypatch.setattr(ep, "native_iterate", lambda *_: None)
+    wanted = rough._settled(GramPrior(K), y, likelihood, start, 1e-4)
+    for other, tol in ((wanted, 2e-3), (exact, 0.1)):  # the prediction is of second order in 0.2
+        np.testing.assert_allclose(found.tilted.slope, other.tilted.slope, rtol=tol, atol=tol)
+        np.testing.assert_allclose(found.marginals.cavity_var, other.marginals.cavity_var, rtol=tol)
+
+
 def test_what_native_code_does_not_know_is_left_to_numpy():
     K, y = problem(40)
     start = np.zeros((2, y.size))

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
-from bayesvm.estimators._jobs import by_rows, pairs_by_rows
+from bayesvm.estimators._jobs import by_rows, pairs_by_rows, threads_of
 from bayesvm.estimators._large import in_suited_units
 from bayesvm.estimators._numbers import in_proportion, in_range, new_inputs, read_training_data, read_weights
 from bayesvm.estimators._summary import SummaryMixin
@@ -240,7 +240,9 @@ class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
 
     def predict_log_proba(self, X: Any, class_prior: Any = None) -> Matrix:
         """Return logarithms of class probabilities; see :meth:`predict_proba`."""
-        return self._log_proba(by_rows(self._log_odds, self._inputs(X), self.n_jobs), class_prior)
+        return self._log_proba(
+            by_rows(self._log_odds, self._inputs(X), threads_of(self.models_, self.n_jobs)), class_prior
+        )
 
     def predict_proba(self, X: Any, class_prior: Any = None) -> Matrix:
         """Return class probabilities averaged over the posterior, Chu2003 (39).
@@ -262,7 +264,9 @@ class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
     def predict(self, X: Any, class_prior: Any = None) -> Any:
         """Return the most probable class of each row (the first in ``classes_`` if two are equal)."""
         inputs = self._inputs(X)
-        return self.classes_[by_rows(lambda part: self._codes(part, class_prior), inputs, self.n_jobs)]
+        return self.classes_[
+            by_rows(lambda part: self._codes(part, class_prior), inputs, threads_of(self.models_, self.n_jobs))
+        ]
 
     def decision_function(self, X: Any) -> Any:
         """Return the log odds of the second class, or with more than two classes of each class against the rest."""
@@ -273,7 +277,7 @@ class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
         return pairs_by_rows(
             lambda part: attributes.columns([model.latent(part) for model in self.models_]),
             self._inputs(X),
-            self.n_jobs,
+            threads_of(self.models_, self.n_jobs),
         )
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import joblib
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.linalg.blas_threads import one_blas_thread
+from bayesvm.models.large import LocalModel
 from bayesvm.typing import Matrix
 
 #: Rows below which a part is not worth a thread.
@@ -41,6 +42,11 @@ def in_parts(function: Callable[[Inputs], Found], X: Inputs, n_jobs: int | None)
         return list(pool(joblib.delayed(function)(part) for part in parts))
 
 
+def threads_of(models: Sequence[Any], n_jobs: int | None) -> int | None:
+    """Return the number of threads for new rows: one with neighbours, which depend on what rows are asked together."""
+    return 1 if any(isinstance(model, LocalModel) for model in models) else n_jobs
+
+
 def by_rows(function: Callable[[Inputs], Array], X: Inputs, n_jobs: int | None) -> Array:
     """Return an array with an entry (or a row) for each of the rows, computed as by :func:`in_parts`."""
     found = in_parts(function, X, n_jobs)
@@ -55,4 +61,4 @@ def pairs_by_rows(
     return np.concatenate([first for first, _ in found]), np.concatenate([second for _, second in found])
 
 
-__all__ = ["by_rows", "in_parts", "pairs_by_rows"]
+__all__ = ["by_rows", "in_parts", "pairs_by_rows", "threads_of"]

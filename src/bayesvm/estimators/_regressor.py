@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
-from bayesvm.estimators._jobs import by_rows, in_parts, pairs_by_rows
+from bayesvm.estimators._jobs import by_rows, in_parts, pairs_by_rows, threads_of
 from bayesvm.estimators._large import in_suited_units
 from bayesvm.estimators._numbers import (
     in_proportion,
@@ -185,14 +185,18 @@ class BayesianRegressor(RegressorMixin, SummaryMixin, BaseEstimator, ABC):
 
     def _means(self, inputs: Inputs) -> Matrix:
         """Return the latent means in the units used inside, one column per output."""
-        return by_rows(lambda part: np.hstack([model.mean(part) for model in self.models_]), inputs, self.n_jobs)
+        return by_rows(
+            lambda part: np.hstack([model.mean(part) for model in self.models_]),
+            inputs,
+            threads_of(self.models_, self.n_jobs),
+        )
 
     def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
         """Return latent means and variances in the units used inside, one column per output."""
         return pairs_by_rows(
             lambda part: attributes.columns([model.latent(part) for model in self.models_]),
             self._inputs(X),
-            self.n_jobs,
+            threads_of(self.models_, self.n_jobs),
         )
 
     def _noise(self) -> list[Regression]:
@@ -206,7 +210,7 @@ class BayesianRegressor(RegressorMixin, SummaryMixin, BaseEstimator, ABC):
 
     def _distributions(self, inputs: Inputs) -> list[TargetDistribution]:
         """Return the predictive distributions of all outputs, in the units used inside."""
-        parts = in_parts(self._distributions_of, inputs, self.n_jobs)
+        parts = in_parts(self._distributions_of, inputs, threads_of(self.models_, self.n_jobs))
         return [TargetDistribution.joined(of_output) for of_output in zip(*parts, strict=True)]
 
     def _distributions_of(self, inputs: Inputs) -> list[TargetDistribution]:

@@ -127,23 +127,42 @@ class EP(Inference):
         """
         known = PREDICTED if likelihood.traits.convex else ROUGH
         rough = EP(max(known, self.tol), self.max_iter, max(self.drop, self.prune / y.size))
-        sweep, _, _ = rough.iterate(prior, y, likelihood, sites)
-        matched = sweep.matched
-        if ROUGH < sweep.residual < known and isinstance(sweep.posterior, PlainSitePosterior):
-            steps = _Steps(dataclasses.replace(rough, tol=self.tol), y, likelihood, False, sweep)
-            matched = steps.settled(sweep, sweep.posterior) or matched
+        matched = rough._settled(prior, y, likelihood, sites, self.tol)
         frozen = _weakest(matched, self.prune)
         return np.where(frozen, 0.0, matched.image), frozen
+
+    def _settled(self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix, tol: float) -> Matched:
+        """Return what matches at a rough fixed point, where it can be predicted to match to ``tol``."""
+        found = self._natively(prior, y, likelihood, sites, False, settle=tol)
+        if found is not None:
+            return found[0].matched
+        sweep, *_ = self.iterate_in_numpy(prior, y, likelihood, sites)
+        if not (ROUGH < sweep.residual < self.tol and isinstance(sweep.posterior, PlainSitePosterior)):
+            return sweep.matched
+        steps = _Steps(dataclasses.replace(self, tol=tol), y, likelihood, False, sweep)
+        return steps.settled(sweep, sweep.posterior) or sweep.matched
 
     def iterate(
         self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix, frozen: Mask | bool = False
     ) -> tuple[Sweep, Status, int]:
         """Sweep until the moments match, ``frozen`` sites staying at zero; return the last sweep, status and number."""
-        found = None
-        if isinstance(prior, GramPrior):
-            limits = self.tol, self.drop, self.max_iter
-            found = native_iterate(prior.K, y, likelihood, sites, np.broadcast_to(frozen, y.shape), limits)
+        found = self._natively(prior, y, likelihood, sites, frozen)
         return found or self.iterate_in_numpy(prior, y, likelihood, sites, frozen)
+
+    def _natively(
+        self,
+        prior: SitePrior,
+        y: Vector,
+        likelihood: SiteTerms,
+        sites: Matrix,
+        frozen: Mask | bool,
+        settle: float = 0.0,
+    ) -> tuple[Sweep, Status, int] | None:
+        """Return what native code finds, None if it does not know a part or leaves the end to NumPy."""
+        if not isinstance(prior, GramPrior):
+            return None
+        limits = self.tol, self.drop, self.max_iter
+        return native_iterate(prior.K, y, likelihood, sites, np.broadcast_to(frozen, y.shape), limits, settle)
 
     def iterate_in_numpy(
         self, prior: SitePrior, y: Vector, likelihood: SiteTerms, sites: Matrix, frozen: Mask | bool = False

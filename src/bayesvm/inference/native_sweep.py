@@ -28,13 +28,19 @@ NONE = np.empty(0, dtype=np.uint8)
 
 
 def native_iterate(
-    K: Matrix, y: Vector, likelihood: SiteTerms, sites: Matrix, frozen: Mask, limits: Limits
+    K: Matrix, y: Vector, likelihood: SiteTerms, sites: Matrix, frozen: Mask, limits: Limits, settle: float = 0.0
 ) -> tuple[Sweep, Status, int] | None:
-    """Return what :meth:`bayesvm.inference.ep.EP.iterate` does, None if native code does not find it."""
+    """Return what :meth:`bayesvm.inference.ep.EP.iterate` does, None if native code does not find it.
+
+    With a positive ``settle`` a rough fixed point is followed by a prediction of where moments match to that tolerance;
+    marginals and what matches are then those of the prediction, not those of the factor.
+    """
     kind = native_moments(likelihood)
     if kind is None:
         return None
-    found = native.propagate(K, y, kind, sites[0], sites[1], frozen.view(np.uint8) if frozen.any() else NONE, *limits)
+    found = native.propagate(
+        K, y, kind, sites[0], sites[1], frozen.view(np.uint8) if frozen.any() else NONE, *limits, settle
+    )
     return None if found is None else (told_sweep(found), Status.CONVERGED, int(found[0]))
 
 

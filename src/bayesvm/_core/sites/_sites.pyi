@@ -26,6 +26,7 @@ def propagate(
     tol: float,
     drop: float,
     max_iter: int,
+    settle: float,
 ) -> tuple[Any, ...] | None: ...
 def evidence(
     terms: Sequence[tuple[TermKind, float, float, Matrix | None, bool]],

@@ -144,9 +144,9 @@ NewMatrix tilted(mode::LossKind kind, ConstVector mean, ConstVector var) {
 // What the iterations are given: labels, sites, which of them are frozen (null: none), limits.
 struct Given {
   Given(const ConstVector& y, mode::LossKind kind, const ConstVector& tau, const ConstVector& nu,
-        const std::uint8_t* frozen, double tol, double drop, int max_iter)
+        const std::uint8_t* frozen, double tol, double drop, int max_iter, double settle = 0.0)
       : moments(checked_moments(kind)), terms{y.data(), y.shape(0), moments, frozen},
-        limits{tol, drop, max_iter, let_interrupts_in} {
+        limits{tol, drop, max_iter, settle, let_interrupts_in} {
     check_length(tau, terms.n, "tau");
     check_length(nu, terms.n, "nu");
     start = {{tau.data(), tau.data() + terms.n}, {nu.data(), nu.data() + terms.n}};
@@ -171,12 +171,12 @@ nb::object told(sites::Propagated& found) {
 }
 
 nb::object propagate(ConstMatrix K, ConstVector y, mode::LossKind kind, ConstVector tau, ConstVector nu, Flags frozen,
-                     double tol, double drop, int max_iter) {
+                     double tol, double drop, int max_iter, double settle) {
   check_square(K.shape(0), K.shape(1));
   check_length(y, K.shape(0), "y");
   if (frozen.shape(0) != 0 && frozen.shape(0) != y.shape(0))
     throw std::invalid_argument("frozen: expected one value per row, or none");
-  Given given(y, kind, tau, nu, frozen.shape(0) == 0 ? nullptr : frozen.data(), tol, drop, max_iter);
+  Given given(y, kind, tau, nu, frozen.shape(0) == 0 ? nullptr : frozen.data(), tol, drop, max_iter, settle);
   sites::Propagated found;
   {
     nb::gil_scoped_release release;
@@ -218,8 +218,10 @@ NB_MODULE(_sites, m) {
   m.def("tilted", &tilted, "kind"_a, "mean"_a, "var"_a,
         "Return ln Z of the tilted distributions of margins and its first two derivatives in the mean, one row each.");
   m.def("propagate", &propagate, "K"_a, "y"_a, "kind"_a, "tau"_a, "nu"_a, "frozen"_a, "tol"_a, "drop"_a, "max_iter"_a,
+        "settle"_a,
         "Return (n_iter, tau, nu, support, root, L, L^-1, alpha, mean, var, rest, log_z, slope, bend, image of tau, "
-        "image of nu, residual) at the fixed point of expectation propagation, None if it was not found.");
+        "image of nu, residual) at the fixed point of expectation propagation, None if it was not found. From alpha "
+        "on, what is predicted for moments that match to settle, if that is positive and tol is rough.");
   m.def("evidence", &evidence, "terms"_a, "y"_a, "kind"_a, "tau"_a, "nu"_a, "tol"_a, "drop"_a, "max_iter"_a,
         "Return (what propagate returns, with B^-1 in place of L^-1, dK, gradient) of the log evidence, or None.");
 }

@@ -20,6 +20,7 @@ constexpr int kPredictions = 25;
 constexpr double kPredicted = 0.25;
 constexpr double kUseful = 0.3;
 constexpr double kReentry = 4.0;
+constexpr double kRough = 1e-2;
 // A variance grows by this factor at most when it is predicted.
 constexpr double kGrowth = 1e3;
 // Sweeps after which the rest is left to the caller, and rows from which on there is a pause after each.
@@ -45,13 +46,16 @@ public:
       const Sweep& old = out.last;
       if (old.matched.residual <= limits_.tol) {
         out.converged = true;
+        if (limits_.settle > 0.0 && old.matched.residual > kRough)
+          settled(out.last, limits_.settle, out.last.matched, out.last.marginals);
         break;
       }
       const bool predicts = old.matched.residual < predict_below;
-      Sites target;
-      if (!predicts || !settled(out.last, target)) target = damped(old);
+      Matched ahead;
+      Marginals there;
+      const bool found = predicts && settled(out.last, limits_.tol, ahead, there);
       Sweep next;
-      if (!sweep(std::move(target), next)) break;
+      if (!sweep(found ? std::move(ahead.image) : damped(old), next)) break;
       if (predicts && next.matched.residual > kUseful * old.matched.residual)
         predict_below = kUseful * old.matched.residual;
       learn(old, next);
@@ -169,32 +173,33 @@ private:
     return out;
   }
 
-  // The sites that match the moments of marginals that respond to the sites as predicted from the sweep, whose inverse
-  // factor is used up; false where that promises little.
-  bool settled(Sweep& at, Sites& best) const {
+  // What matches the moments of marginals that respond to the sites as predicted from the sweep, whose inverse factor
+  // is used up, with these marginals; false where that promises little.
+  bool settled(Sweep& at, double tol, Matched& best, Marginals& there) const {
     const std::vector<std::int64_t>& M = at.support;
     const std::size_t m = M.size();
     square_lower(lapack_, at.inverse.get(), m);
-    const double residual = at.matched.residual, goal = std::max(0.1 * limits_.tol, 0.1 * residual * residual);
+    const double residual = at.matched.residual, goal = std::max(0.1 * tol, 0.1 * residual * residual);
     double least = kUseful * residual;
     bool found = false;
     Mixer mixer(kDepth);
     Sites sites = at.sites;
     Matched matched = at.matched;
-    Marginals q = at.marginals;
+    const Marginals from = at.marginals;
+    Marginals q = from;
     Vector dtau(m), pull(m), moved(m, 0.0), wider(m);
     for (int trial = 0; trial < kPredictions; ++trial) {
       sites = mixed(mixer, sites, matched.image);
       for (std::size_t k = 0; k < m; ++k) {
         const auto i = static_cast<std::size_t>(M[k]);
         dtau[k] = sites.tau[i] - at.sites.tau[i];
-        pull[k] = sites.nu[i] - at.sites.nu[i] - dtau[k] * (at.marginals.mean[i] + moved[k]);
+        pull[k] = sites.nu[i] - at.sites.nu[i] - dtau[k] * (from.mean[i] + moved[k]);
       }
       response(at.inverse.get(), m, at.root.data(), dtau.data(), pull.data(), moved.data(), wider.data());
       for (std::size_t k = 0; k < m; ++k) {
         const auto i = static_cast<std::size_t>(M[k]);
-        const double var = at.marginals.var[i];
-        q.mean[i] = at.marginals.mean[i] + moved[k];
+        const double var = from.var[i];
+        q.mean[i] = from.mean[i] + moved[k];
         q.var[i] = var / bounded(1.0 - wider[k] / var, 1.0 / kGrowth);
       }
       for (std::size_t i = 0; i < n_; ++i) {
@@ -204,7 +209,8 @@ private:
       if (!match(sites, q, matched)) break;
       if (matched.residual < least) {
         least = matched.residual;
-        best = matched.image;
+        best = matched;
+        there = q;
         found = true;
       }
       if (matched.residual <= goal) break;

@@ -23,11 +23,13 @@ struct Terms {
   const std::uint8_t* frozen;
 };
 
-// tol and drop as in bayesvm.inference.ep, sweeps at most, and what is called between two long ones: it may throw.
+// tol and drop as in bayesvm.inference.ep, sweeps at most, the tolerance to which the moments of a rough fixed point
+// are matched by prediction in the end (zero: not at all), and what is called between two long sweeps: it may throw.
 struct Limits {
   double tol;
   double drop;
   int max_iter;
+  double settle = 0.0;
   std::function<void()> pause = {};
 };
 
