@@ -39,14 +39,6 @@ class NativeEvaluation:
     gradient: Vector
 
 
-def native_evaluation(
-    inference: Inference, kernel: Kernel, likelihood: Likelihood, X: Inputs, y: Vector, warm_start: Vector | None
-) -> NativeEvaluation | None:
-    """Return the evaluation, None if native code does not know one of its parts; raises what the two below raise."""
-    evaluation = native_ep if type(inference) is EP else native_laplace
-    return evaluation(inference, kernel, likelihood, X, y, warm_start)
-
-
 def native_laplace(
     inference: Inference, kernel: Kernel, likelihood: Likelihood, X: Inputs, y: Vector, warm_start: Vector | None
 ) -> NativeEvaluation | None:
@@ -105,4 +97,4 @@ def native_ep(
     return NativeEvaluation(Posterior.of(alpha, sweep.factor), evidence, pulled_back(terms, np.asarray(gradients)))
 
 
-__all__ = ["NativeEvaluation", "native_ep", "native_evaluation", "native_laplace"]
+__all__ = ["NativeEvaluation", "native_ep", "native_laplace"]

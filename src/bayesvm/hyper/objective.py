@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from bayesvm.hyper.native import native_evaluation
+from bayesvm.hyper.native import native_ep, native_laplace
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence, Inference, Posterior
 from bayesvm.kernels.base import Kernel
@@ -173,7 +173,8 @@ class EvidenceObjective(RowsAtHand, ModelParameters):
         """Return the same as ``_in_numpy`` for a model that native code knows as a whole, else None."""
         if self.y.ndim > 1:
             return None
-        found = native_evaluation(self.inference, kernel, likelihood, self.X, self.y, warm_start)
+        parts = self.inference, kernel, likelihood, self.X, self.y, warm_start
+        found = native_laplace(*parts) or native_ep(*parts)
         return None if found is None else ((found.posterior,), found.evidence, found.gradient)
 
     def _in_numpy(self, kernel: Kernel, likelihood: Likelihood, warm_start: Vector | None) -> Found:
