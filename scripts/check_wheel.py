@@ -1,12 +1,15 @@
 """Install the wheel in dist/ into an empty environment without a compiler, fit, and run tests against it.
 
-``python scripts/check_wheel.py [TESTS ...]``: the interpreter that runs this makes the environment; TESTS are folders
-or files for pytest, none by default. Prints how long installation and first fit took.
+``python scripts/check_wheel.py [--pip OPTIONS] [--workers N] [TESTS ...]``: the interpreter that runs this makes the
+environment; OPTIONS are for every installation by pip, such as ``--pre`` or ``--constraint packages/oldest.txt``; TESTS
+are folders or files for pytest, none by default. Prints how long installation and first fit took.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -56,27 +59,33 @@ class Environment:
         return time.perf_counter() - began
 
 
-def main(tests: list[str]) -> None:
+def main(arguments: argparse.Namespace) -> None:
     """Install, fit, test."""
     wheel = wheel_of_this_python()
-    pip = ("-m", "pip", "--quiet", "--disable-pip-version-check")
+    pip = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install")
     with tempfile.TemporaryDirectory() as folder:
         environment = Environment(folder)
-        environment.run(*pip, "install", "--upgrade", "pip>=25.1")
-        everything = environment.run(*pip, "install", "--only-binary", ":all:", str(wheel))
-        alone = environment.run(*pip, "install", "--no-deps", "--force-reinstall", str(wheel))
+        environment.run(*pip, "--upgrade", "pip>=25.1")
+        pip = (*pip, *shlex.split(arguments.pip))
+        everything = environment.run(*pip, "--only-binary", ":all:", str(wheel))
+        alone = environment.run(*pip, "--no-deps", "--force-reinstall", str(wheel))
         environment.run("-c", ORIGIN)
         first, second = (environment.run("-c", FIT) for _ in range(2))
         print(f"{wheel.name}, Python {sys.version.split()[0]}")
         print(f"installation with dependencies {everything:.1f} s, of the wheel alone {alone:.1f} s")
         print(f"first import and fit {first:.1f} s, the same again {second:.1f} s", flush=True)
-        environment.run(*pip, "install", f"{wheel}[cli]")
+        environment.run(*pip, f"{wheel}[cli]")
         environment.run("-m", "bayesvm", "reproduce", "--list", code=2)  # says how to get the experiments
-        if tests:
-            environment.run(*pip, "install", f"{wheel}[plots,progress,cli]", "--group", "test")
-            workers = ("-n", "2", "--dist", "loadgroup")
-            environment.run("-m", "pytest", *workers, "-p", "no:cacheprovider", "-m", "not slow", *tests)
+        if arguments.tests:
+            environment.run(*pip, f"{wheel}[plots,progress,cli]", "--group", "test")
+            environment.run("-m", "pip", "list")
+            workers = ("-n", str(arguments.workers), "--dist", "loadgroup")
+            environment.run("-m", "pytest", *workers, "-p", "no:cacheprovider", "-m", "not slow", *arguments.tests)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tests", nargs="*", help="folders or files for pytest")
+    parser.add_argument("--pip", default="", help="options for every installation by pip")
+    parser.add_argument("--workers", type=int, default=2, help="processes of pytest")
+    main(parser.parse_args())

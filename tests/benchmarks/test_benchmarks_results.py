@@ -14,8 +14,9 @@ pytest.importorskip("bayesvm.experiments", reason="the experiments are part of t
 
 from benchmarks.check import main, regressions
 from benchmarks.experiments import section
-from benchmarks.page import verdict
+from benchmarks.page import rows_in, verdict
 from benchmarks.record import exponent, machine, read, write
+from benchmarks.speed import as_results
 
 
 def test_rows_are_written_and_those_of_the_same_name_replaced(tmp_path):
@@ -80,6 +81,21 @@ def test_the_verdict_does_not_count_our_own_machine_with_one_start():
     rows[2] |= {"nll_above_ours_se": 0.06, "fit_s": 5.0}
     line = verdict(rows).splitlines()[-1]
     assert "within noise of the best | fastest" in line
+
+
+def test_files_of_single_fits_have_no_rows_for_the_page(tmp_path):
+    path = tmp_path / "results.json"
+    write(path, [{"name": "r", "ratio": 1.0}])
+    assert [row["name"] for row in rows_in(path)] == ["r"]
+    for kept in ('{"iris|0|peer": {"nll": 1.0}}', "[1, 2]"):
+        path.write_text(kept)
+        assert rows_in(path) == []
+
+
+def test_figures_of_speed_become_named_rows():
+    head = ["data", "n", "kernel", "seconds", "ratio (2)"]
+    (row,) = as_results("noise", (head, [["boston", 455, "given", 0.5, 1.5]]))
+    assert row == {"name": "speed noise boston 455 given", **dict(zip(head, ["boston", 455, "given", 0.5, 1.5]))}
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="peaks of memory are read from /proc")

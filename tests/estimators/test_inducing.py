@@ -30,7 +30,7 @@ QUICK = {"n_starts": 2, "random_state": 0, "evidence_tol": 0.1}
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     sizes = {
-        _large: {"EXACT_ROWS": 200},
+        _large: {"EXACT_ROWS": 200, "EXACT_ROWS_OF_LABELS": 200},
         search: {"SAMPLE": 120, "BLOCKS": 4, "POOL": 250, "MOST": 60, "BESIDE": 10, "FIRST": (6, 6), "THEN": (6, 20)},
         models: {"TOGETHER": 16, "FROM": 150, "BLOCK": 32, "OTHERS": 96},
     }
@@ -317,6 +317,22 @@ def test_the_choice_and_the_cost_are_logged(caplog):
     assert "400 rows, 2 features: inducing inputs and neighbours instead of exact inference" in caplog.text
     assert "MiB" in caplog.text
     assert "blocks given their neighbours: log evidence" in caplog.text
+
+
+def test_many_new_rows_are_predicted_together_by_neighbours(monkeypatch):
+    X, _, y = waves()
+    new = np.random.default_rng(5).uniform(X.min(axis=0), X.max(axis=0), (3 * len(X), X.shape[1]))
+    machine = GPRegressor(Matern32(1.0, 0.3) + Constant(), optimizer=None).fit(X, y)
+    assert isinstance(machine.models_[0], LocalModel)
+    mean, std = machine.predict(new, return_std=True)
+    np.testing.assert_allclose(machine.predict(new), mean, rtol=1e-9, atol=1e-9)
+    sizes = [rows.size for rows, _, _ in machine.models_[0]._parts(machine._inputs(new))]
+    assert 16 < max(sizes) <= 96
+    assert sum(sizes) == len(new)
+    monkeypatch.setattr(models, "MOST_TOGETHER", 16)
+    few_mean, few_std = machine.predict(new, return_std=True)
+    assert np.max(np.abs(mean - few_mean) / few_std) < 0.5
+    np.testing.assert_allclose(std, few_std, rtol=0.3)
 
 
 # -- warm starts -------------------------------------------------------------------------------------------------------

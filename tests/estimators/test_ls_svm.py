@@ -442,7 +442,7 @@ def test_weights_of_rows_count_with_inducing_inputs():
 
 def test_many_rows_have_as_many_inducing_inputs_as_are_needed(monkeypatch):
     X, y, labels = waves(250)
-    monkeypatch.setattr(ls_svm, "EXACT_ROWS", 200)
+    monkeypatch.setattr(ls_svm, "COMPLETE", 200)
     smooth = BayesianLSSVR("rbf", ard=True, random_state=0).fit(X, y)
     assert smooth.approximations_[0].method == "landmarks"
     assert smooth.support_.size < 100

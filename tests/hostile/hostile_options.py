@@ -137,8 +137,8 @@ def judged(seed: int) -> tuple[str, str]:
 def few_are_many():
     """Few rows count as many, and what is taken of many rows is a part of these."""
     sizes = {
-        _large: {"EXACT_ROWS": 1},
-        ls_svm: {"EXACT_ROWS": 1},
+        _large: {"EXACT_ROWS": 1, "EXACT_ROWS_OF_LABELS": 1},
+        ls_svm: {"COMPLETE": 1},
         search: {"SAMPLE": 20, "BLOCKS": 2, "POOL": 40, "MOST": 12, "BESIDE": 4, "FIRST": (4, 4), "THEN": (4, 8)},
         large: {"TOGETHER": 4, "FROM": 15, "BLOCK": 8, "OTHERS": 12},
     }

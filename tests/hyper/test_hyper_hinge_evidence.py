@@ -1,16 +1,22 @@
 """The normalised evidence of the hinge model: gradients, the fixed product of C and the kernel, the curve against C."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from bayesvm.hyper import Maximizer
 from bayesvm.hyper.hinge_evidence import (
+    BELOW_NOISE,
     EvidenceCurve,
     FixedProductObjective,
     HingeObjective,
+    _as_fine,
     evidence_curve,
+    evidence_fall,
     maximize_normalized,
     maximize_over_C,
+    maximize_through_part,
 )
 from bayesvm.inference.hinge import HingeExactOrEP, Normalizer
 from bayesvm.kernels import Constant, Gaussian
@@ -79,3 +85,81 @@ def test_the_search_carries_its_objective_along():
     assert found.objective.evaluate(found.theta).value == pytest.approx(found.value, abs=1e-6)
     assert found.plain.theta is found.theta
     assert found.value >= objective.evaluate(objective.theta0).value
+
+
+def test_a_maximum_at_an_end_of_the_range_is_its_peak():
+    C = np.exp(np.linspace(-1.0, 1.0, 9))
+    curve = EvidenceCurve(C, np.log(C), np.zeros(9), np.zeros(9))
+    assert not curve.interior
+    assert curve.peak() == curve.best == C[-1]
+
+
+def test_curve_and_fall_with_a_normaliser_are_those_of_the_evidence():
+    objective = problem(FixedProductObjective, normalized=True)
+    grid = np.array([1.0, 1.5, 2.0])
+    curve = evidence_curve(objective, grid)
+    assert curve.error[-1] > 0.0
+    direct = [objective.evaluate(np.log([C])).value for C in grid]
+    # the evaluations have a Monte Carlo error as well, of some hundredths
+    np.testing.assert_allclose(curve.log_evidence, direct, atol=4.0 * curve.error.max() + 0.1)
+    fall, error = evidence_fall(objective, grid)
+    assert fall == pytest.approx(curve.log_evidence[0] - curve.log_evidence[-1], abs=1e-6)
+    assert error == curve.error[-1]
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_a_part_is_the_objective_of_its_rows_alone(normalized):
+    objective = problem(normalized=normalized)
+    rows = np.arange(0, 24, 3)
+    part = objective.part(rows)
+    assert part.n_rows == 8
+    assert part.y.tolist() == objective.y[rows].tolist()
+    assert (part.normalizer is not None) == normalized
+    if part.normalizer is not None:
+        assert (part.normalizer.count, part.normalizer.seed) == (8.0, objective.normalizer.seed)
+        np.testing.assert_array_equal(part.normalizer.weights, objective.normalizer.weights)
+
+
+def test_with_a_fixed_product_only_c_is_searched():
+    objective = dataclasses.replace(problem(FixedProductObjective, n=8), likelihood=Hinge(2.0).bounded(C=(1.0, 4.0)))
+    found = maximize_normalized(Maximizer(), objective, [objective.theta0], 0.5)
+    alone = maximize_over_C(objective)
+    assert found.value == alone.value
+    np.testing.assert_array_equal(found.theta, alone.theta)
+
+
+def test_a_search_with_a_normaliser_takes_as_many_draws_as_its_end_asks_for():
+    objective, start = problem(normalized=True), np.log([0.1, 0.3, 0.1, 0.2])
+    first = objective.planned(start, 0.02)
+    found = maximize_normalized(Maximizer(max_evaluations=8), objective, [start], 0.02)
+    assert first.cost < found.objective.cost
+    assert len(found.history) == 2  # with few draws, and with more from its end
+    assert found.value > first.evaluate(start).value + 0.5
+    assert found.objective.evaluate(found.theta).value == pytest.approx(found.value, abs=0.1)
+
+
+def test_steps_below_the_noise_of_guided_paths_are_not_taken():
+    objective = problem(normalized=True)
+    plan = objective.planned(objective.theta0, 0.02)
+    assert plan.normalizer.annealing.resample > 0.0  # not a smooth function of theta
+    fine, rough = (_as_fine(Maximizer(tol=1e-6), o, 0.02).tol for o in (objective, plan))
+    assert (fine, rough) == (1e-6, BELOW_NOISE * 0.02)
+
+
+def test_a_search_through_some_rows_ends_on_all_of_them():
+    objective = problem()
+    found = maximize_through_part(Maximizer(max_evaluations=15), objective, [objective.theta0], np.arange(12), 0.5)
+    assert found.objective.n_rows == 24
+    assert objective.evaluate(found.theta).value == pytest.approx(found.value, abs=1e-6)
+    assert found.value > objective.evaluate(objective.theta0).value
+    assert len(found.history) == 3
+
+
+def test_rows_of_one_class_are_no_part_to_search_on():
+    objective = problem()
+    one = np.flatnonzero(objective.y > 0.0)
+    search = Maximizer(max_evaluations=6)
+    found = maximize_through_part(search, objective, [objective.theta0], one, 0.5)
+    plain = maximize_normalized(search, objective, [objective.theta0], 0.5)
+    np.testing.assert_array_equal(found.theta, plain.theta)
+    assert len(found.history) == 1

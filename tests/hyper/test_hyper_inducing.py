@@ -69,13 +69,32 @@ def test_all_rows_as_inducing_inputs_are_the_exact_machine(likelihood, weights):
 
 
 @pytest.mark.slow
-def test_two_thousand_rows_as_inducing_inputs_are_the_exact_machine():
-    X, y, noise = problem(lib.GaussianNoise(), n=2000)
+@pytest.mark.parametrize(
+    "likelihood", [lib.GaussianNoise(), lib.Trigonometric(), lib.Logistic(), lib.Huber(3.0, 0.3)], ids=type
+)
+def test_two_thousand_rows_as_inducing_inputs_are_the_exact_machine(likelihood):
+    X, y, likelihood = problem(likelihood, n=2000)
     kernel = Matern32(2.0, 0.8) + Constant(0.5)
-    a = EvidenceObjective(kernel, noise, Exact(), X, y).evaluate(np.append(kernel.theta, noise.theta))
-    b = InducingObjective(kernel, noise, X, y, np.arange(len(X))).evaluate(a.theta)
+    method = Exact() if likelihood.traits.quadratic else Laplace()
+    a = EvidenceObjective(kernel, likelihood, method, X, y).evaluate(np.append(kernel.theta, likelihood.theta))
+    b = InducingObjective(kernel, likelihood, X, y, np.arange(len(X))).evaluate(a.theta)
     assert b.value == pytest.approx(a.value, rel=1e-6)
     np.testing.assert_allclose(b.evidence.latent[0], a.evidence.latent, atol=1e-6)
+    new, (p,), (q,) = Inputs(points(50, seed=5)), a.posteriors, b.posteriors
+    K, prior = kernel.gram(new, X), kernel.diag(new)
+    np.testing.assert_allclose(q.mean(K), p.mean(K[:, p.support]), atol=1e-6)
+    np.testing.assert_allclose(q.var(K, prior), p.var(K[:, p.support], prior), atol=1e-6)
+
+
+@pytest.mark.parametrize("lengthscale", [0.8, 3.0])
+def test_two_hundred_inducing_inputs_of_two_thousand_rows_bound_the_evidence(lengthscale):
+    X, y, noise = problem(lib.GaussianNoise(), n=2000)
+    kernel = Matern32(2.0, lengthscale) + Constant(0.5)
+    exact = EvidenceObjective(kernel, noise, Exact(), X, y).evaluate(np.append(kernel.theta, noise.theta))
+    objective = InducingObjective(kernel, noise, X, y, np.sort(greedy_rows(kernel, X, 200).rows))
+    found, upper = objective.evaluate(exact.theta), objective.infer(exact.theta).found[0].upper_bound()
+    assert objective.rows.size == 200
+    assert found.value < exact.value < upper
 
 
 @likelihoods
@@ -198,3 +217,13 @@ def test_weights_of_a_warm_start_that_are_worse_than_none_are_dropped():
     reached = objective.evaluate(objective.theta0)
     again = objective.evaluate(objective.theta0, -1e3 * reached.evidence.latent)
     assert again.value == pytest.approx(reached.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_mode_at_rounding_is_not_sought_any_further(seed):
+    X, y, noise = problem(lib.GaussianNoise(1e-8), n=30, seed=seed)
+    weights = np.random.default_rng(seed).permutation(np.geomspace(1e-4, 4e5, 30))
+    objective = InducingObjective(Gaussian(2.0, 0.1) + Constant(), lib.Weighted(noise, weights), X, y, np.arange(12))
+    evidence = objective.evaluate(objective.theta0).evidence
+    assert evidence.status in (Status.CONVERGED, Status.STALLED)
+    assert evidence.n_iter < 20

@@ -1,14 +1,26 @@
 """The search for the hyperparameters of many rows: what is chosen where, on how many rows, and what it finds."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.hyper import Maximizer, maximize_evidence
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.hyper import Maximizer, keep_best_on_interrupt, maximize_evidence
 from bayesvm.hyper import large as module
+from bayesvm.hyper.bfgs import SearchStatus
 from bayesvm.hyper.cost import expected_cost
+from bayesvm.hyper.fit_cost import expected_fit
 from bayesvm.hyper.inducing import InducingObjective
-from bayesvm.hyper.large import LargeProblem, covered, describe, maximize_large, typical_curvature
+from bayesvm.hyper.large import (
+    LargeProblem,
+    covered,
+    describe,
+    maximize_large,
+    maximize_on_blocks,
+    typical_curvature,
+)
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective
 from bayesvm.inference import Exact, Laplace, Variational
 from bayesvm.kernels import Constant, Gaussian, Matern32
@@ -106,6 +118,38 @@ def test_the_search_ends_near_the_exact_optimum(likelihood, monkeypatch):
     assert sum(record.evaluations for record in found.history) > 4
 
 
+@pytest.mark.parametrize("failing", ["some_blocks", "some_rows", "value_per_row"])
+def test_a_search_that_fails_leaves_the_others(failing, monkeypatch, caplog):
+    labels, maximizer = problem(lib.Logistic(), n=300), Maximizer(tol=0.1, max_evaluations=4)
+    own, left = getattr(LargeProblem, failing), [False, True, True]
+
+    def fails_once(problem, theta):
+        if failing == "some_rows" or not left.pop():
+            raise NotPositiveDefiniteError("it has no posterior")
+        return own(problem, theta)
+
+    whole = maximize_on_blocks(maximizer, labels, [labels.theta0])
+    monkeypatch.setattr(LargeProblem, failing, fails_once)
+    found = maximize_on_blocks(maximizer, labels, [labels.theta0])
+    failed = [record for record in found.history if record.status is SearchStatus.FAILED]
+    assert failed
+    assert all(record.value == -np.inf for record in failed)
+    assert "a search on a sample is left out: it has no posterior" in caplog.text
+    assert np.isfinite(found.value)
+    assert not any(record.status is SearchStatus.FAILED for record in whole.history)
+
+
+def test_no_search_of_blocks_or_rows_succeeds(monkeypatch):
+    def fails(problem, theta):
+        raise NotPositiveDefiniteError("it has no posterior")
+
+    for name in ("some_blocks", "some_rows"):
+        monkeypatch.setattr(LargeProblem, name, fails)
+    labels = problem(lib.Logistic(), n=300)
+    with pytest.raises(NotPositiveDefiniteError, match="it has no posterior"):
+        maximize_on_blocks(Maximizer(tol=0.1, max_evaluations=4), labels, [labels.theta0])
+
+
 def test_typical_curvature():
     assert typical_curvature(lib.GaussianNoise(0.25)) == pytest.approx(4.0)
     assert typical_curvature(lib.Weighted(lib.Logistic(), (1.0, 2.0))) == pytest.approx(0.25)
@@ -122,3 +166,45 @@ def test_costs_grow_with_the_problem():
     assert "MiB" in str(expected_cost(other._with_neighbours(p.theta0, local.neighbourhoods, np.arange(5))))
     with pytest.raises(TypeError, match="expected an evidence of many rows, found int"):
         expected_cost(3)
+
+
+def test_equal_rows_have_no_short_length_scale():
+    many = problem(lib.GaussianNoise())
+    theta = many.theta0
+    assert np.any(many.close(theta) != theta)
+    equal = dataclasses.replace(many, X=Inputs(np.ones((500, 2))))
+    np.testing.assert_array_equal(equal.close(theta), theta)
+
+
+@pytest.mark.parametrize("blocks", [False, True], ids=["on a sample of rows", "on a sample of blocks"])
+def test_an_interrupt_ends_the_search_at_the_best_point_so_far(blocks):
+    many, seen = problem(lib.GaussianNoise(0.01), 0.1, n=300), []
+    starts = [many.theta0, many.theta0 + 0.5]
+    before = maximize_evidence(Maximizer(), many.sample(), starts).history if blocks else ()
+    calls = 3 + sum(record.evaluations for record in before)
+
+    def callback(progress):
+        seen.append(progress)
+        if len(seen) == calls:
+            raise KeyboardInterrupt
+
+    with keep_best_on_interrupt():
+        found = maximize_large(Maximizer(callback=callback), many, starts)
+    assert found.interrupted
+    assert np.isfinite(found.value)
+    assert found.theta.shape == many.theta0.shape
+    seen.clear()
+    with pytest.raises(KeyboardInterrupt):
+        maximize_large(Maximizer(callback=callback), many, starts)
+
+
+@pytest.mark.parametrize("size", [None, 50])
+def test_the_cost_of_many_rows_grows_with_each_number(size):
+    def operations(rows, features, outputs, quadratic=True):
+        return expected_fit(rows, features, outputs, quadratic=quadratic, size=size).operations
+
+    base = operations(10_000, 5, 1)
+    assert operations(40_000, 5, 1) > base
+    assert operations(10_000, 50, 1) > base
+    assert operations(10_000, 5, 3) > base
+    assert operations(10_000, 5, 1, quadratic=False) > base

@@ -141,13 +141,13 @@ def test_prediction_from_all_rows_is_that_of_the_exact_machine():
     posterior, _ = process.sums(process.blocks([Neighbourhood(np.arange(60), NONE)])).solve()
     phi, everything = process.features(new), np.arange(60)
     cross = KERNEL.gram(X, new) - process.phi @ phi.T
-    found = conditioned(process.block(everything), cross, KERNEL.gram(new) - phi @ phi.T, phi, posterior)
+    found, residual = conditioned(process.block(everything), cross, phi, posterior), KERNEL.gram(new) - phi @ phi.T
     K = KERNEL.gram(X) + noise.variance * np.eye(60)
     gain = np.linalg.solve(K, KERNEL.gram(X, new))
     expected = KERNEL.gram(new) - KERNEL.gram(new, X) @ gain
     np.testing.assert_allclose(found.mean[:, 0], gain.T @ y, atol=1e-9)
-    np.testing.assert_allclose(found.covariance(posterior), expected, atol=1e-9)
-    np.testing.assert_allclose(found.var(posterior), np.diagonal(expected), atol=1e-9)
+    np.testing.assert_allclose(found.covariance(posterior, residual), expected, atol=1e-9)
+    np.testing.assert_allclose(found.var(posterior, np.diagonal(residual)), np.diagonal(expected), atol=1e-9)
 
 
 @pytest.mark.parametrize("kernel", [KERNEL, Gaussian(1.0, 0.4) * Linear() + Constant()], ids=["sum", "product"])
@@ -186,3 +186,14 @@ def test_blocks_hold_neighbours():
     near = nearest(kernel, X.take(np.array([3])), X, 10)
     distance = np.linalg.norm(X.X - X.X[3], axis=1)
     assert set(near) == set(np.argsort(distance)[:10])
+
+
+def test_a_fixed_noise_has_no_derivative():
+    X, y, noise = problem(lib.GaussianNoise())
+    found = []
+    for likelihood in (noise, noise.fix("variance")):
+        objective = LocalGaussianObjective(KERNEL, likelihood, X, y, chosen(KERNEL, X), NONE)
+        found.append(objective.evaluate(objective.theta0))
+    free, fixed = found
+    assert fixed.value == pytest.approx(free.value, rel=1e-12)
+    np.testing.assert_allclose(fixed.gradient, free.gradient[:-1], rtol=1e-9)

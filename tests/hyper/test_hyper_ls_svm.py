@@ -54,3 +54,12 @@ def test_a_single_start_searches_level_3_alone():
     found = maximize_levels(Maximizer(), objective, [objective.theta0])
     assert len(found.history) == 1
     assert np.max(np.abs(objective.evaluate(found.theta).gradient)) < 0.5
+
+
+def test_several_starts_without_ties_are_all_searched():
+    objective = problem()
+    starts = [objective.theta0, objective.theta0 + 1.0]
+    found = maximize_levels(Maximizer(), objective, starts)
+    assert found.status.ok
+    assert found.value >= max(objective.evaluate(start).value for start in starts)
+    np.testing.assert_allclose(objective.evaluate(found.theta).value, found.value, rtol=1e-8)

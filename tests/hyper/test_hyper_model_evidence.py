@@ -10,7 +10,7 @@ from scipy.special import log_ndtr
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import EvidenceObjective, LogNormal, Maximizer
-from bayesvm.hyper.model_evidence import has_jumps, integrated_evidence, nearby_maximum
+from bayesvm.hyper.model_evidence import _half_line, has_jumps, integrated_evidence, nearby_maximum
 from bayesvm.inference import Laplace
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
@@ -189,3 +189,21 @@ def test_an_interrupt_of_that_search_is_raised(monkeypatch):
     monkeypatch.setattr(Maximizer, "maximize", lambda *args, **options: plain(*args, **options).as_interrupted())
     with pytest.raises(KeyboardInterrupt):
         nearby_maximum(objective, objective.theta0)
+
+
+@pytest.mark.parametrize(("slope", "curvature"), [(0.7, 0.0), (0.0, 0.0), (0.7, -0.3), (0.0, 2.0), (-1.0, 2.0)])
+def test_the_integral_over_half_an_axis(slope, curvature):
+    bend = max(curvature, 0.0)
+    exact, _ = quad(lambda t: np.exp(-slope * t - 0.5 * bend * t * t), 0.0, 3.0)
+    assert _half_line(slope, curvature, 3.0) == pytest.approx(np.log(exact), abs=1e-9)
+
+
+def test_without_free_parameters_the_maximum_is_the_value():
+    X = np.linspace(-1.0, 1.0, 10)[:, None]
+    kernel = (Gaussian().fix("variance", "lengthscale") + Constant().fix("variance")).bind(1)
+    objective = EvidenceObjective(kernel, Logistic(), Laplace(), Inputs(X), np.where(X[:, 0] > 0.1, 1.0, -1.0))
+    found = nearby_maximum(objective, np.empty(0))
+    assert found.theta.size == 0
+    assert found.value == objective.evaluate(np.empty(0)).value
+    with pytest.raises(ValueError, match=r"theta: expected 0 logarithms .* shape \(2,\)"):
+        objective.evaluate(np.zeros(2))

@@ -8,7 +8,7 @@ import pytest
 import bayesvm.likelihoods as lib
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import EvidenceObjective
-from bayesvm.hyper.native import native_ep, native_laplace
+from bayesvm.hyper.native import NATIVE, native_ep, native_laplace
 from bayesvm.inference import EP, Laplace, ep
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, Matern52, OrnsteinUhlenbeck, Polynomial
 from bayesvm.kernels.inputs import Inputs
@@ -146,7 +146,7 @@ def test_expectation_propagation_is_that_of_numpy(name, likelihood, without_nati
 )
 def test_sweeps_that_native_code_does_not_know_are_left_to_numpy(kernel, likelihood, start):
     made = objective(kernel, likelihood)
-    assert native_ep(EP(), kernel.bind(D), likelihood, made.X, made.y, start) is None
+    assert NATIVE[EP](EP(), kernel.bind(D), likelihood, made.X, made.y, start) is None
 
 
 @pytest.mark.parametrize("likelihood", [lib.Trigonometric(), lib.Logistic()], ids=repr)

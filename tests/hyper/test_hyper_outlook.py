@@ -110,3 +110,31 @@ def test_an_evidence_that_cannot_be_computed_is_an_error():
     bad = dataclasses.replace(objective, X=Inputs(np.full((10, 1), np.nan)))
     with pytest.raises(NotPositiveDefiniteError):
         climb(Maximizer(), bad, [THETA], None, 5)
+
+
+def test_a_climb_begins_where_the_evidence_can_be_computed():
+    objective, calls = problem(), []
+
+    class Holes(EvidenceObjective):
+        def evaluate(self, theta, warm_start=None):
+            if theta[0] > 3.0:
+                raise NotPositiveDefiniteError("a hole")
+            return super().evaluate(theta, warm_start)
+
+    holes = Holes(*(getattr(objective, field.name) for field in dataclasses.fields(objective)))
+    far = THETA + np.array([4.0, 0.0, 0.0, 0.0, 0.0])
+    found = climb(Maximizer(callback=calls.append), holes, [far, THETA], None, 12)
+    assert calls[0].theta[0] > 3.0
+    assert found.theta[0] <= 3.0
+    assert found.value > objective.evaluate(THETA).value
+    with pytest.raises(NotPositiveDefiniteError, match="a hole"):
+        climb(Maximizer(), holes, [far], None, 5)
+
+
+def test_steps_that_move_too_many_rows_promise_nothing():
+    objective = problem()
+    outlook = Outlook.of(objective, objective.evaluate(THETA))
+    steps = 0.01 * np.random.default_rng(1).normal(size=(20, THETA.size))
+    gains, rows = outlook.gains(steps, 1000.0, 2000.0)
+    assert np.all(np.isneginf(gains))
+    assert np.all(rows < 1000.0)

@@ -8,8 +8,9 @@ import time
 import numpy as np
 import pytest
 
-from bayesvm import BayesianSVC
+from bayesvm import BayesianSVC, GPRegressor
 from bayesvm.estimators import _attributes as attributes
+from bayesvm.estimators import _large
 from bayesvm.hyper import SearchProgress
 from bayesvm.hyper.progress import ProgressBar
 
@@ -52,6 +53,18 @@ def test_an_estimator_expects_more_of_more_starts_and_outputs(monkeypatch):
         with attributes.progress(model, outputs):
             pass
     assert expected[1] == 12 * expected[0]
+
+
+def test_the_bar_says_what_a_fit_of_many_rows_is_expected_to_need(monkeypatch):
+    pytest.importorskip("tqdm")
+    titles = []
+    monkeypatch.setattr(attributes, "ProgressBar", lambda title, total: titles.append(title) or ProgressBar(title))
+    monkeypatch.setattr(_large, "EXACT_ROWS", 40)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for n in (40, 60):
+        GPRegressor("rbf", inducing=10, optimizer=None, verbose=1).fit(X[:n], X[:n, 0])
+    assert titles[0] == "GPRegressor"
+    assert re.fullmatch(r"GPRegressor \(up to about \d+ MiB and \d+ s\)", titles[1])
 
 
 def test_a_missing_package_is_named(monkeypatch):

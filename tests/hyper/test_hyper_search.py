@@ -89,3 +89,12 @@ def test_without_ard_there_is_nothing_to_untie():
     plain, untying = (m(Maximizer(), objective, starts) for m in (maximize_through_surrogates, maximize_evidence))
     assert plain.value == untying.value
     assert len(plain.history) == len(untying.history)
+
+
+def test_starts_of_the_larger_space_alone_need_no_ties():
+    objective = machine(lib.Logistic())
+    starts = [objective.theta0, objective.theta0 + 0.5]
+    found = maximize_evidence(Maximizer(), objective, starts)
+    assert found.value >= max(objective.evaluate(start).value for start in starts)
+    for record, start in zip(found.history, starts):
+        np.testing.assert_array_equal(record.start, start)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from kernel_instances import CASES, IDS
 
 from bayesvm.hyper import starting_points
-from bayesvm.hyper.starts import scales
+from bayesvm.hyper.starts import n_varying, scales
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.kernels.inputs import Inputs
 
@@ -67,3 +68,11 @@ def test_number_and_determinism(n):
     if n > 6:
         assert not np.array_equal(first[6:], other[6:])
     np.testing.assert_array_equal(starts(kernel, 12)[:n], first)  # more starts only add to them
+
+
+def test_all_columns_count_where_rows_are_not_at_hand():
+    X = np.zeros((5, 3))
+    X[:, 0] = np.arange(5.0)
+    assert n_varying(Inputs(X)) == 1
+    assert n_varying(Inputs(sp.csr_array(X))) == 3
+    assert n_varying(Inputs(X[:0])) == 3

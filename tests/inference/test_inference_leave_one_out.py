@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.inference import EP, Exact, FactorAnalysed, Laplace, Marginals, leave_one_out
+from bayesvm.inference import EP, Exact, FactorAnalysed, Laplace, Marginals, Posterior, leave_one_out
 from bayesvm.inference.leave_one_out import left_out_columns, left_out_means
 from bayesvm.linalg import SignedFactor, SupportFactor
 from bayesvm.testing.solvers import problem
@@ -148,3 +148,15 @@ def test_columns_with_one_factor_are_each_as_alone():
     for column, scale in ((0, 1.0), (1, -2.0)):
         np.testing.assert_allclose(mean[:, column], scale * expected[0], atol=1e-9)
         np.testing.assert_allclose(left_out[:, column], scale * expected[1], atol=1e-9)
+
+
+def test_means_alone_of_a_posterior_with_negative_precisions():
+    K, _ = problem(lib.Laplace(), n=12)
+    W = np.linspace(-0.05, 2.0, 12)
+    alpha = np.linspace(-1.0, 1.0, 12)
+    posterior = Posterior.of(alpha, SignedFactor.of(K, W))
+    mean, left_out = left_out_means(K, posterior)
+    V = np.linalg.inv(np.linalg.inv(K) + np.diag(W))
+    var = np.diagonal(V)
+    np.testing.assert_allclose(mean, K @ alpha, rtol=1e-12)
+    np.testing.assert_allclose(left_out, mean - var / (1.0 - var * W) * alpha, rtol=1e-7)

@@ -103,3 +103,11 @@ def test_a_sample_that_the_basis_explains_does_not_join():
     np.testing.assert_allclose(mean, K @ np.linalg.solve(K + noise, y), atol=1e-9)
     np.testing.assert_allclose(var, np.diagonal(K - K @ np.linalg.solve(K + noise, K)), atol=1e-9)
     assert state.novelty(np.array([[0.0, 0.0]]), np.ones(1))[0] == 1.0
+
+
+def test_everything_is_new_to_an_empty_basis():
+    state = OnlineUpdate().empty()
+    np.testing.assert_array_equal(state.novelty(np.empty((3, 0)), np.array([1.0, 2.0, 5.0])), np.ones(3))
+    K = Gaussian(2.0, 1.0).gram(np.array([[0.0], [0.5]]))
+    state, _ = OnlineUpdate().observe(state, K[0, :0], 2.0, 1.0, Logistic())
+    assert state.novelty(K[[1], :1], K[[1], [1]]) == pytest.approx(1.0 - K[0, 1] ** 2 / 4.0, rel=1e-6)

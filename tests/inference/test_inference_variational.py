@@ -9,7 +9,7 @@ from kernel_instances import IDS as KERNEL_IDS
 from likelihood_instances import IDS, INSTANCES, concrete_subclasses
 
 import bayesvm.likelihoods as lib
-from bayesvm.exceptions import IncompatibleError
+from bayesvm.exceptions import IncompatibleError, NotPositiveDefiniteError
 from bayesvm.hyper import EvidenceObjective
 from bayesvm.inference import Exact, FactorAnalysed, Inference, Variational, variational
 from bayesvm.inference.free_energy import VariationalGaussian as Free
@@ -200,3 +200,11 @@ def test_a_warm_start_that_the_gram_matrix_does_not_bear():
     warm, cold = TIGHT.infer(K, y, likelihood, warm_start=latent)[1], TIGHT.infer(K, y, likelihood)[1]
     assert warm.status.ok
     assert warm.value <= cold.value + 1e-6
+
+
+@each
+def test_a_gram_matrix_that_is_none_is_refused(likelihood):
+    K, y = problem(likelihood, n=6)
+    K = K - 1.01 * np.linalg.eigvalsh(K)[-1] * np.eye(6)
+    with pytest.raises(NotPositiveDefiniteError):
+        Variational().infer(K, y, likelihood, warm_start=np.stack([np.full(6, 1e3), np.zeros(6)]))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.linalg import cholesky
-from bayesvm.linalg.cholesky import JITTER_FIRST, JITTER_LAST
+from bayesvm.linalg.cholesky import JITTER_FIRST, JITTER_LAST, scaled_plus_products
 
 sizes = pytest.mark.parametrize("n", [1, 2, 7, 127, 128, 129, 260])
 
@@ -129,3 +129,17 @@ def test_non_finite_values_are_named(bad, where, n, jitter):
     A[i, j] = A[j, i] = bad
     with pytest.raises(NotPositiveDefiniteError, match=rf"K \({n} x {n}\) contains non-finite values"):
         cholesky(A, jitter=jitter, what="K")
+
+
+@pytest.mark.parametrize("n", [0, 1, 7])
+def test_inverse_factor_and_products_in_place(n):
+    rng = np.random.default_rng(n)
+    B = rng.normal(size=(n, n + 2))
+    A = B @ B.T
+    W = cholesky(A).inverse_factor()
+    np.testing.assert_allclose(W.T @ W @ A, np.eye(n), atol=1e-8)
+    assert not np.any(np.triu(W, 1))
+    C = rng.normal(size=(n, 2))
+    for order in "CF":
+        found = scaled_plus_products(np.array(A, order=order), -0.5, C, 3.0)
+        np.testing.assert_allclose(found, -0.5 * A + 3.0 * C @ C.T, atol=1e-12)

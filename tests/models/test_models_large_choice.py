@@ -19,7 +19,7 @@ QUICK = {"n_starts": 2, "random_state": 0, "evidence_tol": 0.1}
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     sizes = {
-        _large: {"EXACT_ROWS": 200},
+        _large: {"EXACT_ROWS": 200, "EXACT_ROWS_OF_LABELS": 200},
         search: {
             "SAMPLE": 150,
             "BLOCKS": 4,
@@ -131,6 +131,21 @@ def test_a_kernel_without_evidence_is_left_out(monkeypatch, impossible, first):
     names = [row.kernel for row in machine.candidates_]
     assert names[0] == first
     assert ("matern52, ard" in names) == (impossible == "Gaussian")
+    (row,) = [row for row in machine.candidates_ if row.log_evidence == -np.inf]
+    assert row.kernel == f"{impossible.lower()}, ard"
+    assert not row.kept
+
+
+def test_other_noise_is_tried_where_the_residuals_of_the_sample_are_not_known(monkeypatch, caplog):
+    def refused(objective, maximum):
+        raise NotPositiveDefiniteError("it has no posterior")
+
+    monkeypatch.setattr(large_choice.GaussianProcessModel, "at_maximum", refused)
+    X, f, rng = smooth(n=250, d=2)
+    machine = BayesianSVR("gaussian", **QUICK).fit(X, f + 0.2 * rng.normal(size=f.size))
+    assert machine.candidates_[0].kernel == "gaussian"
+    assert any("noise" in row.kernel for row in machine.candidates_)
+    assert "other noise is tried: it has no posterior" in caplog.text
 
 
 @pytest.mark.parametrize("kernel", [None, "gaussian"])

@@ -14,7 +14,14 @@ from bayesvm.inference.ls_svm import (
 )
 from bayesvm.kernels import Gaussian, Inputs, Linear
 from bayesvm.likelihoods import GaussianNoise
-from bayesvm.models.ls_svm import complete_levels, landmark_levels, leading_levels, prune, pruned_sizes
+from bayesvm.models.ls_svm import (
+    complete_levels,
+    factored_levels,
+    landmark_levels,
+    leading_levels,
+    prune,
+    pruned_sizes,
+)
 
 
 def test_without_bias_prediction_is_gaussian_process_regression():
@@ -28,6 +35,23 @@ def test_without_bias_prediction_is_gaussian_process_regression():
     mu = levels.found.mu
     np.testing.assert_allclose(levels.predictor.mean(K_s)[:, 0], posterior.mean(K_s / mu), atol=1e-9)
     np.testing.assert_allclose(levels.predictor.var(K_s, k_ss), posterior.var(K_s / mu, k_ss / mu), rtol=1e-7)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_factors_give_what_eigenpairs_give(bias):
+    X, _, y = random_problem(4, n=60)
+    kernel, inputs, design = Gaussian(lengthscale=1.1), Inputs(X), Design(60, bias)
+    groups = np.column_stack([y[:, 0] > 0.0, y[:, 0] <= 0.0]).astype(float)
+    full = complete_levels(kernel, inputs, y, design, groups)
+    part = factored_levels(kernel, inputs, y, design, groups, float(np.log(full.found.gamma)))
+    np.testing.assert_allclose(part.log_evidence, full.log_evidence, rtol=1e-10)
+    np.testing.assert_allclose(part.latent, full.latent, atol=1e-7)
+    new = np.random.default_rng(0).normal(size=(20, X.shape[1]))
+    K_s, k_ss = kernel.gram(new, X), kernel.diag(new)
+    np.testing.assert_allclose(part.predictor.mean(K_s), full.predictor.mean(K_s), atol=1e-7)
+    np.testing.assert_allclose(part.predictor.var(K_s, k_ss), full.predictor.var(K_s, k_ss), rtol=1e-6)
+    covariances = (levels.predictor.covariance(K_s, kernel.gram(new)) for levels in (part, full))
+    np.testing.assert_allclose(*covariances, atol=1e-7)
 
 
 @pytest.mark.parametrize("k", [5, 15, 40])

@@ -26,7 +26,7 @@ def table(n, seed):
     return {
         "size": np.where(gap[0], np.nan, rng.normal(size=n)),
         "plain": rng.normal(size=n),
-        "when": np.where(gap[1], np.datetime64("NaT"), days),
+        "when": np.where(gap[1], np.datetime64("NaT", "m"), days),
         "ok": [None if gap[2, i] else bool(rng.integers(2)) for i in range(n)],
         "colour": [None if gap[3, i] else str(rng.choice(["red", "green", "blue"])) for i in range(n)],
         "shop": [f"shop {rng.integers(40)}" if rng.random() < 0.6 else "main" for _ in range(n)],

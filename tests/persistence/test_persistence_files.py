@@ -322,4 +322,6 @@ def test_files_of_the_corpus_load_and_predict_as_they_did(path):
 
 
 def test_there_is_a_corpus():
+    if (Path(__file__).parents[2] / "PKG-INFO").exists():
+        pytest.skip("the collection of stored models is part of the checkout, not of the source distribution")
     assert len(CORPUS) >= 10

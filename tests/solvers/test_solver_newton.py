@@ -297,3 +297,13 @@ def test_classification_problems_have_labels():
     for _, likelihood in TREATED:
         _, y = problem(likelihood)
         assert (set(np.unique(y)) == {-1.0, 1.0}) == isinstance(likelihood, Classification)
+
+
+@both
+@pytest.mark.parametrize(
+    "likelihood", [lib.SoftInsensitive(3.0, 0.5, 0.01), lib.SoftInsensitive(10.0, 0.1, 0.3)], ids=repr
+)
+def test_a_search_that_stalls_with_majorants_goes_on_without(likelihood, solve):
+    K, y = problem(likelihood)
+    result = solve(Newton(), 1e10 * (K + 0.01 * np.eye(40)), y, likelihood)
+    assert result.kkt < 1e-7

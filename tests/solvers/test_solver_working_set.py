@@ -251,3 +251,34 @@ def test_a_slice_ends_before_the_problem_and_the_interpreter_is_free_meanwhile()
     done.set()
     thread.join()
     assert during > 0  # the other thread ran while the native loop did
+
+
+def test_a_callback_sees_the_run_and_may_end_it():
+    X, signal, _ = inputs(4000, 8, d=5)
+    run = WorkingSet(tol=1e-3, cache_bytes=2**20).start(
+        working_set.KernelColumns(X, True, 1.0), Dual.residual(signal, 1e4), equality=True
+    )
+    run.sharpen(1e-10)  # before the first step there is no ending to take back
+    seen = []
+
+    def look(progress):
+        seen.append(progress)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run.finish(look)
+    first, second = seen
+    assert first.tol == second.tol == 1e-10
+    assert 0 < first.n_iter < second.n_iter
+    assert not run.done
+    assert abs(run.alpha.sum()) < 1e-9 * np.abs(run.alpha).sum()
+
+
+def test_a_finished_run_stays_as_it_is():
+    K, dual = duals()["soft"]
+    run = WorkingSet(tol=1e-6).start(working_set.DenseColumns(K), dual, equality=True)
+    result = run.finish()
+    assert run.advance()
+    assert run.result().n_iter == result.n_iter
+    np.testing.assert_array_equal(run.alpha, result.alpha)

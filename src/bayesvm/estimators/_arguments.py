@@ -14,10 +14,11 @@ from bayesvm.hyper import Flat, Hyperprior, Maximizer, default_hyperprior
 from bayesvm.inference import EP, Inference
 from bayesvm.inference.names import MANY_ROWS_EP, PREDICTIVE_EP
 from bayesvm.kernels import Kernel, as_kernel
-from bayesvm.likelihoods import Classification, Regression
+from bayesvm.likelihoods import Classification, Logistic, Regression
 from bayesvm.likelihoods import from_name as likelihood_from_name
 from bayesvm.models.base import Candidates, SearchOptions, TrainingData
 from bayesvm.models.candidates import GrowingKernel, OneKernel
+from bayesvm.models.choice_on_part import ChoiceOnPart
 from bayesvm.models.chosen_process import ChosenProcess
 from bayesvm.models.class_kernels import ClassKernels
 from bayesvm.models.gaussian_process import GaussianProcess
@@ -221,7 +222,8 @@ def label_process(
     if joint and not integrates(estimator):
         return SharedProcess(ClassKernels(), likelihood, inference, hyperprior=prior, **options)
     if chooses(estimator):
-        kernels = LabelKernels() if estimator.hyperprior is None else LabelKernels((1.0,))
+        few = LabelKernels() if estimator.hyperprior is None else LabelKernels((1.0,))
+        kernels = ChoiceOnPart(few, (Logistic(),) if is_auto(estimator.likelihood) else ())
     options["integrate"] = integrates(estimator)
     return ChosenProcess(kernels, likelihood, inference, hyperprior=prior, **options)
 

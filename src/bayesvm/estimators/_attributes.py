@@ -36,13 +36,14 @@ def adopt(estimator: Any, fitted: Any) -> None:
 
 
 @contextlib.contextmanager
-def progress(estimator: Any, n_outputs: int = 1) -> Iterator[Callable[[SearchProgress], None] | None]:
-    """Show a progress bar, if the estimator is verbose."""
+def progress(estimator: Any, n_outputs: int = 1, needs: str = "") -> Iterator[Callable[[SearchProgress], None] | None]:
+    """Show a progress bar, if the estimator is verbose; ``needs`` says what the fit is expected to need at most."""
     if not estimator.verbose:
         yield None
         return
     expected = EVALUATIONS * int(getattr(estimator, "n_starts", 1)) * n_outputs
-    with ProgressBar(type(estimator).__name__, expected) as bar:
+    title = type(estimator).__name__ + (f" (up to about {needs})" if needs else "")
+    with ProgressBar(title, expected) as bar:
         yield bar
 
 

@@ -16,16 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
+from bayesvm.estimators._jobs import by_rows, pairs_by_rows, threads_of
 from bayesvm.estimators._large import in_suited_units
 from bayesvm.estimators._numbers import in_proportion, in_range, new_inputs, read_training_data, read_weights
 from bayesvm.estimators._summary import SummaryMixin
 from bayesvm.kernels import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import Likelihood
-from bayesvm.models.average import AveragedClasses
+from bayesvm.models.average import AveragedClasses, AveragedLabels
 from bayesvm.models.base import ModelSpec, TrainingData, typical_distance
 from bayesvm.models.fit import fit_model, fit_outputs
 from bayesvm.models.joint_calibration import COUPLED, calibrate_classes
+from bayesvm.models.predictor import Predictor
 from bayesvm.models.probabilities import decision_of, log_proba_of, one_against_rest
 from bayesvm.models.scaling import Standardizer
 from bayesvm.models.softmax_process import SoftmaxModel
@@ -168,8 +170,8 @@ class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
             Standardizer.of(used, labelled.weights) if self.standardize else Standardizer.identity(used.shape[1])
         )
         data = training_data(labelled, standardizer, list(getattr(fitted, "feature_names_in_", [])) or None)
-        data = in_suited_units(self, data, used)
-        with attributes.progress(self, data.n_outputs) as callback:
+        data, needs = in_suited_units(self, data, used)
+        with attributes.progress(self, data.n_outputs, needs) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or data.n_outputs == 1:
                 models: tuple[Any, ...] = (fit_model(spec, data),)
@@ -204,15 +206,43 @@ class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
         coupling = getattr(self, "coupling_", None)
         return odds if coupling is None else coupling.apply(odds)
 
+    def _odds_range(self, inputs: Inputs) -> tuple[Matrix, Matrix] | None:
+        """Return bounds of the log odds of two classes that cost less than the odds, None where there are none."""
+        model = self.models_[0]
+        return model.odds_range(inputs) if isinstance(model, Predictor | AveragedLabels) else None
+
+    def _prior_shift(self, class_prior: Any) -> Vector | None:
+        """Return what the class frequencies add to log probabilities, None for nothing."""
+        return self._frequencies.shift(self.class_prior if class_prior is None else class_prior)
+
     def _log_proba(self, odds: Matrix, class_prior: Any) -> Matrix:
         """Return logarithms of class probabilities from log odds."""
-        log_proba = log_proba_of(odds)
-        shift = self._frequencies.shift(self.class_prior if class_prior is None else class_prior)
+        log_proba, shift = log_proba_of(odds), self._prior_shift(class_prior)
         return log_proba if shift is None else log_softmax(log_proba + shift, axis=1)
+
+    def _codes(self, inputs: Inputs, class_prior: Any) -> Indices:
+        """Return the most probable classes as positions in ``classes_``.
+
+        Of two classes the odds are computed only where bounds leave open on which side of one they are.
+        """
+        known = self._odds_range(inputs) if self.classes_.size == 2 else None
+        if known is None:
+            return np.argmax(self._log_proba(self._log_odds(inputs), class_prior), axis=1)
+        shift = self._prior_shift(class_prior)
+        even = 0.0 if shift is None else float(shift[0] - shift[1])
+        low, high = (end[:, 0] for end in known)
+        codes = (low > even).astype(np.intp)
+        unknown = np.flatnonzero((low <= even) & (high >= even))
+        if unknown.size:
+            odds = self._log_odds(inputs.take(unknown))
+            codes[unknown] = np.argmax(self._log_proba(odds, class_prior), axis=1)
+        return codes
 
     def predict_log_proba(self, X: Any, class_prior: Any = None) -> Matrix:
         """Return logarithms of class probabilities; see :meth:`predict_proba`."""
-        return self._log_proba(self._log_odds(self._inputs(X)), class_prior)
+        return self._log_proba(
+            by_rows(self._log_odds, self._inputs(X), threads_of(self.models_, self.n_jobs)), class_prior
+        )
 
     def predict_proba(self, X: Any, class_prior: Any = None) -> Matrix:
         """Return class probabilities averaged over the posterior, Chu2003 (39).
@@ -233,8 +263,10 @@ class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
 
     def predict(self, X: Any, class_prior: Any = None) -> Any:
         """Return the most probable class of each row (the first in ``classes_`` if two are equal)."""
-        log_proba = self.predict_log_proba(X, class_prior)
-        return self.classes_[np.argmax(log_proba, axis=1)]
+        inputs = self._inputs(X)
+        return self.classes_[
+            by_rows(lambda part: self._codes(part, class_prior), inputs, threads_of(self.models_, self.n_jobs))
+        ]
 
     def decision_function(self, X: Any) -> Any:
         """Return the log odds of the second class, or with more than two classes of each class against the rest."""
@@ -242,8 +274,11 @@ class BayesianClassifier(ClassifierMixin, SummaryMixin, BaseEstimator, ABC):
 
     def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
         """Return latent means and variances, one column per output."""
-        inputs = self._inputs(X)
-        return attributes.columns([model.latent(inputs) for model in self.models_])
+        return pairs_by_rows(
+            lambda part: attributes.columns([model.latent(part) for model in self.models_]),
+            self._inputs(X),
+            threads_of(self.models_, self.n_jobs),
+        )
 
     def predict_latent(self, X: Any, return_std: bool = True) -> Any:
         """Return the mean of the latent function at the rows of X, and its standard deviation.

@@ -7,20 +7,26 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from bayesvm.estimators._arguments import (
     chooses,
     given_kernel,
     has_kernel,
     hyperprior,
+    integrates,
     kernel_candidates,
     search_options,
 )
-from bayesvm.hyper.fit_cost import expected_fit
+from bayesvm.hyper.fit_cost import EXACT_MATRICES, expected_exact_fit, expected_fit
 from bayesvm.inference import EP, Exact, Inference, Laplace
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Likelihood
 from bayesvm.models.base import Candidates, TrainingData
 from bayesvm.models.candidates import KnownModels, OneKernel
+from bayesvm.models.choice_on_part import PART
+from bayesvm.models.chosen_process import ChosenProcess
+from bayesvm.models.gaussian_process import GaussianProcess
 from bayesvm.models.large import LargeProcess
 from bayesvm.models.large_choice import ChoiceOnSample
 from bayesvm.models.scaling import Standardizer
@@ -33,8 +39,8 @@ logger = logging.getLogger(__name__)
 EXACT_ROWS = 3000
 #: The same for several classes with one kernel that is chosen: search and judgement take a part of the rows.
 EXACT_ROWS_OF_CLASSES = 10000
-#: Matrices of n x n numbers that an exact fit holds at its peak.
-EXACT_MATRICES = 5
+#: The same for two classes with a kernel that is chosen, and Laplace's method: the choice takes a part of the rows.
+EXACT_ROWS_OF_LABELS = 5000
 
 
 def large_process(
@@ -60,9 +66,7 @@ def large_process(
         If a number of inducing inputs was given with an inference method that has none.
     """
     asked, n = estimator.inducing, data.n_rows
-    judged = shared and chooses(estimator) and estimator.calibrate is not None and data.codes is not None
-    exact = EXACT_ROWS_OF_CLASSES if judged else EXACT_ROWS
-    if asked is None or (asked == "auto" and n <= exact):
+    if asked is None or (asked == "auto" and n <= _exact_rows(estimator, data, inference, shared=shared)):
         check_memory(n, EXACT_MATRICES * 8 * n * n)
         return None
     if asked != "auto" and not isinstance(inference, Laplace | Exact | EP):
@@ -90,30 +94,51 @@ def large_process(
     )
 
 
-def _state_cost(data: TrainingData, spec: LargeProcess) -> None:
-    """Say what a fit of many rows is expected to need, and refuse one that cannot fit into memory."""
+def _exact_rows(estimator: Any, data: TrainingData, inference: Inference, *, shared: bool) -> int:
+    """Return the rows up to which ``inducing="auto"`` means exact inference."""
+    if not chooses(estimator) or data.codes is None:
+        return EXACT_ROWS
+    if shared:
+        return EXACT_ROWS if estimator.calibrate is None else EXACT_ROWS_OF_CLASSES
+    two, plain = int(np.max(data.codes)) == 1, isinstance(inference, Laplace) and not integrates(estimator)
+    return EXACT_ROWS_OF_LABELS if two and plain else EXACT_ROWS
+
+
+def _state_cost(data: TrainingData, spec: GaussianProcess) -> str:
+    """Say and return what a fit of many rows is expected to need, and refuse one that cannot fit into memory."""
     n, outputs = data.n_rows, data.n_outputs if spec.shared else 1
-    chosen = isinstance(spec.candidates, ChoiceOnSample) and spec.candidates.kernel is None
-    sizes: dict[str, Any] = {"quadratic": spec.likelihood.traits.quadratic, "size": spec.size, "chosen": chosen}
-    cost = expected_fit(n, data.n_features, outputs, **sizes)
-    message = "%d rows, %d features: inducing inputs and neighbours instead of exact inference, up to about %.0f MiB"
-    logger.info(f"{message} and %s on one core", n, data.n_features, cost.memory / 2**20, _duration(cost.seconds))
+    if isinstance(spec, LargeProcess):
+        chosen = isinstance(spec.candidates, ChoiceOnSample) and spec.candidates.kernel is None
+        sizes: dict[str, Any] = {"quadratic": spec.likelihood.traits.quadratic, "size": spec.size, "chosen": chosen}
+        cost, how = (
+            expected_fit(n, data.n_features, outputs, **sizes),
+            "inducing inputs and neighbours instead of exact inference",
+        )
+    else:
+        cost, how = (
+            expected_exact_fit(n, data.n_features, PART),
+            "exact inference, with a kernel chosen on a part of them",
+        )
+    needs = f"{cost.memory / 2**20:.0f} MiB and {_duration(cost.seconds)}"
+    logger.info("%d rows, %d features: %s, up to about %s on one core", n, data.n_features, how, needs)
     available = physical_memory()
     if available is not None and cost.memory > available:
         raise MemoryError(
             f"a fit of {n} rows with {data.n_features} features needs about {cost.memory / 2**30:.0f} GiB, and this "
             f"computer has {available / 2**30:.0f} GiB; use fewer rows, or bayesvm.distributed with rows in files"
         )
+    return needs
 
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120.0 else f"{seconds / 60.0:.0f} min"
 
 
-def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> TrainingData:
-    """Return the data in the units that suit them, where there are many rows and the kernel is chosen.
+def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> tuple[TrainingData, str]:
+    """Return the data in the units that suit them, where there are many rows and the kernel is chosen, and the cost.
 
-    What a fit of many rows is expected to need is said before, and one that cannot fit into memory is refused.
+    What a fit of many rows is expected to need is said before, and one that cannot fit into memory is refused; it is
+    returned in words, empty if the rows are few.
 
     Parameters
     ----------
@@ -125,15 +150,15 @@ def in_suited_units(estimator: Any, data: TrainingData, X: Any) -> TrainingData:
         The rows in the user's units.
     """
     if data.n_rows <= EXACT_ROWS or getattr(estimator, "inducing", None) is None:
-        return data
+        return data, ""
     spec = estimator._spec(data)
-    if not isinstance(spec, LargeProcess):
-        return data
-    _state_cost(data, spec)
+    if not isinstance(spec, LargeProcess | ChosenProcess):
+        return data, ""
+    needs = _state_cost(data, spec)
     if data.X.is_sparse or not chooses_units(estimator, data.n_rows):
-        return data
+        return data, needs
     other = in_logarithms(data, X)
-    return data if other is None else suited_units(spec, data, other, known_units(estimator, data))
+    return data if other is None else suited_units(spec, data, other, known_units(estimator, data)), needs
 
 
 def chooses_units(estimator: Any, n: int) -> bool:

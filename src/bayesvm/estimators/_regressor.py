@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from bayesvm.estimators import _attributes as attributes
 from bayesvm.estimators._arguments import check_arguments, generator
+from bayesvm.estimators._jobs import by_rows, in_parts, pairs_by_rows, threads_of
 from bayesvm.estimators._large import in_suited_units
 from bayesvm.estimators._numbers import (
     in_proportion,
@@ -129,8 +130,8 @@ class BayesianRegressor(RegressorMixin, SummaryMixin, BaseEstimator, ABC):
         inner = inner_targets(Y, targets)[rows]
         names = list(getattr(fitted, "feature_names_in_", [])) or None
         data = training_data(X[rows], inner, w, names, standardize=self.standardize)
-        data = in_suited_units(self, dataclasses.replace(data, scale=targets.scale), X[rows])
-        with attributes.progress(self, data.n_outputs) as callback:
+        data, needs = in_suited_units(self, dataclasses.replace(data, scale=targets.scale), X[rows])
+        with attributes.progress(self, data.n_outputs, needs) as callback:
             spec = self._spec(data).watched(callback)
             if spec.shared or data.n_outputs == 1:
                 models: tuple[Any, ...] = (fit_model(spec, data),)
@@ -184,12 +185,19 @@ class BayesianRegressor(RegressorMixin, SummaryMixin, BaseEstimator, ABC):
 
     def _means(self, inputs: Inputs) -> Matrix:
         """Return the latent means in the units used inside, one column per output."""
-        return np.hstack([model.mean(inputs) for model in self.models_])
+        return by_rows(
+            lambda part: np.hstack([model.mean(part) for model in self.models_]),
+            inputs,
+            threads_of(self.models_, self.n_jobs),
+        )
 
     def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
         """Return latent means and variances in the units used inside, one column per output."""
-        inputs = self._inputs(X)
-        return attributes.columns([model.latent(inputs) for model in self.models_])
+        return pairs_by_rows(
+            lambda part: attributes.columns([model.latent(part) for model in self.models_]),
+            self._inputs(X),
+            threads_of(self.models_, self.n_jobs),
+        )
 
     def _noise(self) -> list[Regression]:
         """Return the noise models of the outputs, in the units used inside."""
@@ -202,6 +210,10 @@ class BayesianRegressor(RegressorMixin, SummaryMixin, BaseEstimator, ABC):
 
     def _distributions(self, inputs: Inputs) -> list[TargetDistribution]:
         """Return the predictive distributions of all outputs, in the units used inside."""
+        parts = in_parts(self._distributions_of, inputs, threads_of(self.models_, self.n_jobs))
+        return [TargetDistribution.joined(of_output) for of_output in zip(*parts, strict=True)]
+
+    def _distributions_of(self, inputs: Inputs) -> list[TargetDistribution]:
         found: list[TargetDistribution] = []
         for model in self.models_:
             own = self.calibration_[len(found) : len(found) + model.n_outputs]

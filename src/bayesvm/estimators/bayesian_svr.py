@@ -113,7 +113,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     standardize : bool
         Whether features and targets are brought to zero mean and unit variance inside.
     n_jobs : int, optional
-        Starts, or outputs, that are fitted at the same time.
+        Starts, or outputs, that are fitted at the same time, and threads among which new rows are divided.
     random_state : int, Generator or RandomState, optional
         Seed of the starts beyond the deterministic ones.
     evidence_tol : float

@@ -20,14 +20,14 @@ from bayesvm.estimators._arguments import (
     whole,
 )
 from bayesvm.estimators._classifier import BayesianClassifier
-from bayesvm.estimators._large import EXACT_ROWS, known_models
+from bayesvm.estimators._large import known_models
 from bayesvm.estimators._numbers import scaled_targets
 from bayesvm.estimators._regressor import BayesianRegressor
 from bayesvm.kernels import Gaussian, Linear, Polynomial, as_kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.models.base import TrainingData
 from bayesvm.models.candidates import ListOfKernels
-from bayesvm.models.ls_svm import FixedSizeLeastSquares, LeastSquares
+from bayesvm.models.ls_svm import COMPLETE, FixedSizeLeastSquares, LeastSquares
 from bayesvm.models.scaling import TargetScale
 from bayesvm.typing import Matrix, Vector
 
@@ -84,7 +84,7 @@ class BayesianLSSVC(BayesianClassifier):
         With more than two classes: one output per class with common hyperparameters and one eigen-decomposition, or a
         machine per class against the rest.
     n_components : "auto" or int
-        Leading eigenpairs of the centred Gram matrix that are kept. "auto": all for up to 3000 rows, 500 beyond (with
+        Leading eigenpairs of the centred Gram matrix that are kept. "auto": all for up to 4000 rows, 500 beyond (with
         ``inducing=None``). With
         fewer than all, coefficients come from preconditioned conjugate gradients, variances are never understated, and
         ``approximations_`` says what was left out.
@@ -92,7 +92,7 @@ class BayesianLSSVC(BayesianClassifier):
         Number of rows, drawn with ``random_state``, in whose span the machine lives (Nystrom); all rows are fitted. For
         n up to 100000 and more.
     inducing : "auto", int or None
-        Many rows. None: as ``n_components`` and ``landmarks`` say. "auto": beyond 3000 rows, if none of
+        Many rows. None: as ``n_components`` and ``landmarks`` say. "auto": beyond 4000 rows, if none of
         ``n_components``, ``landmarks`` and ``prune`` is given, the kernel is learnt by the evidence with inducing
         inputs, and the machine rests on as many rows as are needed, up to 500, chosen one after the other where the
         ones before explain least (fixed-size LS-SVM). A number: on as many at most, whatever the number of rows.
@@ -105,7 +105,7 @@ class BayesianLSSVC(BayesianClassifier):
     robust : bool
         Whether rows with large residuals lose their weight, after which levels 1 and 2 are repeated at the same kernel.
     optimizer : {"bfgs", None}
-        BFGS ascent of the evidence, or None to keep the parameters of ``kernel``. Beyond 3000 rows they are learnt by
+        BFGS ascent of the evidence, or None to keep the parameters of ``kernel``. Beyond 4000 rows they are learnt by
         the evidence with inducing inputs or, with ``inducing=None``, from 2000 rows drawn with ``random_state``; levels
         1 and 2 use all rows.
     n_starts : int
@@ -122,7 +122,7 @@ class BayesianLSSVC(BayesianClassifier):
         Entry (i, j) is the cost of predicting class j where class i is true; ``predict`` minimises the expected cost.
         Read at prediction time.
     n_jobs : int, optional
-        Starts, or one-vs-rest machines, that are fitted at the same time.
+        Starts, or one-vs-rest machines, that are fitted at the same time, and threads among which new rows are divided.
     random_state : int, Generator or RandomState, optional
         Seed of further starts, of samples of rows and of the eigensolver.
     evidence_tol : float
@@ -413,7 +413,7 @@ def least_squares(estimator: Any, data: TrainingData, **options: Any) -> LeastSq
     }
     asked = estimator.inducing
     plain = automatic and estimator.landmarks is None and estimator.prune is None
-    if asked is None or (asked == "auto" and not (plain and data.n_rows > EXACT_ROWS)):
+    if asked is None or (asked == "auto" and not (plain and data.n_rows > COMPLETE)):
         return LeastSquares(candidates, **given_options)
     if not plain:
         raise ValueError(

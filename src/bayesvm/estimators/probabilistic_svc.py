@@ -249,6 +249,9 @@ class ProbabilisticSVC(BayesianClassifier):
     def _log_odds(self, inputs: Inputs, average: bool | None = None) -> Matrix:
         return np.hstack([model.averaged_log_odds(inputs, self._draws(average)) for model in self.models_])
 
+    def _odds_range(self, inputs: Inputs) -> None:
+        """Return None: probabilities given that there is a decision have no such bounds."""
+
     def predict_log_proba(self, X: Any, class_prior: Any = None, *, average: bool | None = None) -> Matrix:
         """Return logarithms of class probabilities; see :meth:`predict_proba`."""
         return self._log_proba(self._log_odds(self._inputs(X), average), class_prior)

@@ -31,6 +31,9 @@ from bayesvm.typing import Matrix
 
 #: Variance of the constant that stands for a flat prior on the bias; margins are of order one to ten.
 FLAT = 1e6
+#: Violation of the stationarity conditions, in posterior standard deviations, at which the Gaussian counts as found:
+#: its bound is then right to 1e-7 nats, and its gradient to 1e-5 of its size.
+STATIONARY = 1e-4
 
 #: Hyperprior of length scales of single features; a feature whose relevance falls to a hundredth costs about one nat.
 SHARES = ByName({"*lengthscale[*": RelevanceShares(0.25)})
@@ -182,7 +185,7 @@ class VariationalSVC(ModelEvidenceMixin, BayesianClassifier):
         return VariationalProcess(
             self._candidates(),
             likelihood,
-            Variational() if self.covariance == "full" else FactorAnalysed(int(self.rank or 0)),
+            Variational(tol=STATIONARY) if self.covariance == "full" else FactorAnalysed(int(self.rank or 0)),
             None,
             self.calibrate,
             bias_variance=FLAT if self.fit_intercept else 0.0,
@@ -222,6 +225,9 @@ class VariationalSVC(ModelEvidenceMixin, BayesianClassifier):
         if not self._uses_mode():
             return super()._log_odds(inputs)
         return np.hstack([model.mode_log_odds(inputs) for model in self.models_])
+
+    def _odds_range(self, inputs: Inputs) -> tuple[Matrix, Matrix] | None:
+        return None if self._uses_mode() else super()._odds_range(inputs)
 
     def _latent(self, X: Any) -> tuple[Matrix, Matrix]:
         mean, var = super()._latent(X)

@@ -68,7 +68,9 @@ class Assessment:
         return self.log_model_evidence - 0.5 * self.determined
 
 
-def assess(objective: EvidenceObjective, here: Evaluation, value: float | None = None) -> Assessment:
+def assess(
+    objective: EvidenceObjective, here: Evaluation, value: float | None = None, rows: Indices | None = None
+) -> Assessment:
     """Estimate the model evidence at a maximum.
 
     Parameters
@@ -79,8 +81,10 @@ def assess(objective: EvidenceObjective, here: Evaluation, value: float | None =
         At its maximum.
     value : float, optional
         Log evidence plus log hyperprior by a better method; by default that of ``here``.
+    rows : array of int, optional
+        Training rows from which the curvature is estimated; all by default.
     """
-    return _relative_curvature(objective, here).assessment(here.value if value is None else value)
+    return _relative_curvature(objective, here, rows).assessment(here.value if value is None else value)
 
 
 def predict_assessment(objective: EvidenceObjective, here: Evaluation, rows: Indices | None = None) -> Assessment:

@@ -14,6 +14,11 @@ LAST = 15
 #: Whole searches and variants of a choice of the kernel.
 FORMS = 2
 VARIANTS = 5
+#: Of an exact fit of labels: evaluations of all candidates on a part of the rows, and of those that go on with all
+#: rows, expectation propagation included; matrices of n x n numbers at its peak.
+CHOICE = 60
+FINISH = 20
+EXACT_MATRICES = 5
 
 
 def expected_fit(
@@ -55,4 +60,14 @@ def expected_fit(
     return Cost(8.0 * (3.0 * n_rows * n_features + kept + 12.0 * n_rows * n_outputs), operations)
 
 
-__all__ = ["expected_fit"]
+def expected_exact_fit(n_rows: int, n_features: int, part: int) -> Cost:
+    """Return memory and operations of an exact fit of labels whose kernel is chosen on a part of the rows."""
+
+    def search(n: int, evaluations: int) -> float:
+        return evaluations * (float(n) ** 3 + float(n) ** 2 * (ENTRY + FEATURE * n_features))
+
+    operations = search(min(n_rows, part), CHOICE) + search(n_rows, FINISH)
+    return Cost(8.0 * (EXACT_MATRICES * n_rows**2 + 3 * n_rows * n_features), operations)
+
+
+__all__ = ["expected_exact_fit", "expected_fit"]

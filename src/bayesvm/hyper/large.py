@@ -32,6 +32,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesvm.exceptions import NotPositiveDefiniteError
+from bayesvm.hyper.bfgs import SearchStatus
 from bayesvm.hyper.cost import expected_cost
 from bayesvm.hyper.inducing import InducingEvidence, InducingObjective, greedy_rows
 from bayesvm.hyper.local import LocalGaussianObjective, LocalObjective
@@ -302,24 +304,44 @@ def maximize_large(maximizer: Maximizer, problem: LargeProblem, starts: Sequence
 
 
 def maximize_on_blocks(maximizer: Maximizer, problem: LargeProblem, starts: Sequence[Vector]) -> Maximum:
-    """Maximise the evidence of a sample of rows, then that of a sample of blocks: steps 1 and 2 of the module."""
+    """Maximise the evidence of a sample of rows, then that of a sample of blocks: steps 1 and 2 of the module.
+
+    A search whose evidence cannot be computed is left out; its starts are in the history, with the status that says so.
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        If it cannot be computed in any of the searches.
+    """
     first = maximize_evidence(maximizer, problem.sample(), starts)
     if first.interrupted:
         return first
-    smooth, ends = problem.smoothed(), []
+    smooth = problem.smoothed()
     searches: list[tuple[list[Vector], Sequence[int], Callable[[Vector], LargeObjective]]]
     searches = [([first.theta, problem.shorter(first.theta)], FIRST, smooth.some_blocks)]
     if smooth.local:
         searches.append(([problem.close(first.theta)], FIRST, smooth.some_blocks))
     if smooth.either:
         searches.append(([first.theta], FIRST[:1], smooth.some_rows))
-    history = first.history
+    history, failures = first.history, []
+    ends: list[tuple[float, Maximum]] = []
     for own, budgets, choose in searches:
-        ends.append(search_rounds(maximizer, own, budgets, choose))
-        history += ends[-1].history
-        if ends[-1].interrupted:
-            return dataclasses.replace(ends[-1], history=history)
-    best = ends[0] if len(ends) == 1 else max(ends, key=lambda found: smooth.value_per_row(found.theta))
+        try:
+            found = search_rounds(maximizer, own, budgets, choose)
+            judged = len(searches) > 1 and not found.interrupted
+            value = smooth.value_per_row(found.theta) if judged else found.value
+        except NotPositiveDefiniteError as error:
+            logger.warning("a search on a sample is left out: %s", error)
+            failures.append(error)
+            history += tuple(StartRecord(theta, theta, -np.inf, 1, SearchStatus.FAILED, 0.0) for theta in own)
+            continue
+        history += found.history
+        if found.interrupted:
+            return dataclasses.replace(found, history=history)
+        ends.append((value, found))
+    if not ends:
+        raise failures[0]
+    best = max(ends, key=lambda pair: pair[0])[1]
     return dataclasses.replace(best, history=history)
 
 

@@ -20,10 +20,10 @@ from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import KernelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence
-from bayesvm.inference.ls_svm import Design, LevelTwo, Spectrum, joint_evidence, level3, relative_range
+from bayesvm.inference.ls_svm import Design, LevelTwo, Spectrum, joint_evidence, joint_value, level3, relative_range
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
 logger = logging.getLogger(__name__)
 
@@ -86,6 +86,13 @@ class LevelsObjective(KernelParameters):
     design: Design
     prior: Hyperprior = dataclasses.field(default_factory=Flat)
 
+    def part(self, rows: Indices) -> LevelsObjective:
+        """Return the objective on some of the rows."""
+        design = self.design
+        weights = None if design.weights is None else design.weights[rows]
+        own = dataclasses.replace(design, n=rows.size, weights=weights)
+        return dataclasses.replace(self, X=self.X.take(rows), y=self.y[rows], design=own)
+
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> LevelsEvaluation:
         """Return value, gradient and the three levels at ``theta``; a warm start has no effect."""
         theta = np.asarray(theta, dtype=float)
@@ -104,23 +111,43 @@ class JointObjective:
     ----------
     levels : LevelsObjective
         The problem.
+    tilt : array, optional
+        Slope of a linear function of the kernel's parameters that is added, as a stand-in for the Occam factor.
+    quiet : bool
+        Whether the noise is kept at its least.
     """
 
     levels: LevelsObjective
+    tilt: Vector | None = None
+    quiet: bool = False
 
     @property
     def bounds(self) -> Matrix:
         """Bounds of (theta, relative logarithm of gamma)."""
-        return np.vstack([self.levels.bounds, relative_range(self.levels.design)])
+        low, high = relative_range(self.levels.design)
+        return np.vstack([self.levels.bounds, (high if self.quiet else low, high)])
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> JointEvaluation:
         """Return value and gradient; a warm start has no effect."""
         levels, own = self.levels, np.asarray(theta[:-1], dtype=float)
         kernel = levels.kernel.with_theta(own)
         evidence = joint_evidence(kernel.gram(levels.X), levels.y, levels.design, float(theta[-1]))
-        log_prior, slope = levels.prior.log_density(own, levels.names)
+        added, slope = self._added(own)
         gradient = np.append(kernel.pullback(levels.X, evidence.dK) + slope, evidence.dphi)
-        return JointEvaluation(theta, evidence.value + log_prior, gradient, evidence)
+        return JointEvaluation(theta, evidence.value + added, gradient, evidence)
+
+    def value(self, theta: Vector) -> float:
+        """Return the value alone, at a third of the cost."""
+        levels, own = self.levels, np.asarray(theta[:-1], dtype=float)
+        K = levels.kernel.with_theta(own).gram(levels.X)
+        return joint_value(K, levels.y, levels.design, float(theta[-1])) + self._added(own)[0]
+
+    def _added(self, own: Vector) -> tuple[float, Vector]:
+        """Return what is added to level 2, and its slope in the kernel's parameters."""
+        log_prior, slope = self.levels.prior.log_density(own, self.levels.names)
+        if self.tilt is None:
+            return log_prior, slope
+        return log_prior + float(self.tilt @ own), slope + self.tilt
 
 
 def maximize_levels(maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector]) -> Maximum:
@@ -157,11 +184,11 @@ def maximize_levels(maximizer: Maximizer, objective: LevelsObjective, starts: Se
 def _maximize_joint(maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector]) -> Maximum:
     """Maximise level 2 over the kernel and gamma, and return the result without gamma."""
     found = maximizer.maximize(JointObjective(objective), [np.append(start, 0.0) for start in starts])
-    history = tuple(_without_gamma(record) for record in found.history)
+    history = tuple(without_gamma(record) for record in found.history)
     return dataclasses.replace(found, theta=found.theta[:-1], history=history)
 
 
-def _without_gamma(record: StartRecord) -> StartRecord:
+def without_gamma(record: StartRecord) -> StartRecord:
     """Return the record of the kernel's parameters; H is then that of level 2 maximised over gamma."""
     H = None if record.H is None else record.H[:-1, :-1]
     return dataclasses.replace(record, start=record.start[:-1], end=record.end[:-1], H=H)
@@ -192,4 +219,4 @@ def _untied(objective: LevelsObjective, tied: LevelsObjective, record: StartReco
     return dataclasses.replace(record, start=start, end=end)
 
 
-__all__ = ["JointObjective", "LevelsEvaluation", "LevelsObjective", "maximize_levels"]
+__all__ = ["JointObjective", "LevelsEvaluation", "LevelsObjective", "maximize_levels", "without_gamma"]

@@ -9,6 +9,7 @@ meet. The NumPy path of :class:`~bayesvm.hyper.objective.EvidenceObjective` is t
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -97,4 +98,7 @@ def native_ep(
     return NativeEvaluation(Posterior.of(alpha, sweep.factor), evidence, pulled_back(terms, np.asarray(gradients)))
 
 
-__all__ = ["NativeEvaluation", "native_ep", "native_laplace"]
+#: What evaluates as one native call, by the method of inference; each returns None for what native code does not know.
+NATIVE: Mapping[type[Inference], Callable[..., NativeEvaluation | None]] = {EP: native_ep, Laplace: native_laplace}
+
+__all__ = ["NATIVE", "NativeEvaluation", "native_ep", "native_laplace"]

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from bayesvm.hyper.native import native_ep, native_laplace
+from bayesvm.hyper.native import NATIVE
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence, Inference, Posterior
 from bayesvm.kernels.base import Kernel
@@ -163,19 +163,16 @@ class EvidenceObjective(RowsAtHand, ModelParameters):
         """
         theta = np.asarray(theta, dtype=float)
         kernel, likelihood = self.model(theta)
-        found = self._natively(kernel, likelihood, warm_start) or self._in_numpy(kernel, likelihood, warm_start)
-        posteriors, evidence, gradient = found
+        # called from here, so that few frames lie between a fit and its factorisations
+        native = NATIVE.get(type(self.inference)) if self.y.ndim == 1 else None
+        found = None if native is None else native(self.inference, kernel, likelihood, self.X, self.y, warm_start)
+        if found is None:
+            posteriors, evidence, gradient = self._in_numpy(kernel, likelihood, warm_start)
+        else:
+            posteriors, evidence, gradient = (found.posterior,), found.evidence, found.gradient
         log_prior, prior_gradient = self.prior.log_density(theta, self.names)
         gradient = np.concatenate([gradient, evidence.dphi]) + prior_gradient
         return Evaluation(theta, evidence.value + log_prior, gradient, posteriors, evidence)
-
-    def _natively(self, kernel: Kernel, likelihood: Likelihood, warm_start: Vector | None) -> Found | None:
-        """Return the same as ``_in_numpy`` for a model that native code knows as a whole, else None."""
-        if self.y.ndim > 1:
-            return None
-        parts = self.inference, kernel, likelihood, self.X, self.y, warm_start
-        found = native_laplace(*parts) or native_ep(*parts)
-        return None if found is None else ((found.posterior,), found.evidence, found.gradient)
 
     def _in_numpy(self, kernel: Kernel, likelihood: Likelihood, warm_start: Vector | None) -> Found:
         """Return the posteriors, the evidence and its gradient in the parameters of the kernel."""

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.likelihoods.dual import Dual
@@ -33,6 +33,11 @@ from bayesvm.likelihoods.quadrature import by_variance, check_gaussians
 from bayesvm.likelihoods.tilted import Tilted, log_normalizer, tilted, tilted_theta
 from bayesvm.parameters import Parameterized
 from bayesvm.typing import Indices, Matrix, Vector
+
+#: Latent values at which :meth:`Classification.least_log_odds` reads the likelihood.
+LEVELS = (0.5, 1.0, 2.0)
+#: How close to one a probability may come there; odds may be infinite beyond.
+SURE = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +58,9 @@ class Traits:
         Whether the loss is flat somewhere, so that some training points drop out of the solution.
     quadratic : bool
         Whether the loss is quadratic in f (Gaussian noise), so that inference is exact.
+    levels_off : bool
+        For labels: whether dp(y|f)/df falls as f moves away from zero. The average of p(y|f) over a Gaussian of given
+        mean then comes the closer to one half, the larger the variance.
     """
 
     smoothness: int
@@ -60,6 +68,7 @@ class Traits:
     normalized: bool
     sparse: bool
     quadratic: bool = False
+    levels_off: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -300,6 +309,25 @@ class Classification(Likelihood):
         mean = np.asarray(mean, dtype=float)
         unlikely = np.minimum(self.log_predictive(-np.ones_like(mean), np.abs(mean), var), -np.log(2.0))
         return np.asarray(np.sign(mean) * (np.log1p(-np.exp(unlikely)) - unlikely))
+
+    def least_log_odds(self, mean: Vector, var: Vector) -> Vector:
+        r"""Return a lower bound of :math:`|\ln P(y=+1) / P(y=-1)|` for all variances up to ``var``, with no integral.
+
+        :math:`h(f) = p(+1|f) - \tfrac12` is odd and grows with f. So for m > 0 and every a > 0
+
+        .. math:: \int h(f)\, \mathcal N(f; m, v)\, df \ge h(a) \Bigl[\Phi\Bigl(\frac{m - a}{\sqrt v}\Bigr)
+                  - \Phi\Bigl(\frac{-m - a}{\sqrt v}\Bigr)\Bigr] ,
+
+        and the left-hand side falls with v if the likelihood levels off; otherwise the bound is zero.
+        """
+        bound = np.zeros_like(np.asarray(mean, dtype=float))
+        if self.traits.levels_off:
+            size, std = np.abs(mean), np.sqrt(np.maximum(var, np.finfo(float).tiny))
+            for a in LEVELS:
+                height = float(np.exp(-self.profile(np.array([a])).loss[0])) - 0.5
+                bound = np.maximum(bound, height * (ndtr((size - a) / std) - ndtr((-size - a) / std)))
+        bound = np.minimum(bound, 0.5 - SURE)
+        return np.asarray(np.log((0.5 + bound) / (0.5 - bound)))
 
     def predict_proba(self, mean: Vector, var: Vector) -> Vector:
         r"""Return :math:`P(y=+1)`; see :meth:`log_odds`."""

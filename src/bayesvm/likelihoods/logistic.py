@@ -25,7 +25,7 @@ class Logistic(Classification):
     bend at zero.
     """
 
-    traits = Traits(smoothness=3, convex=True, normalized=True, sparse=False)
+    traits = Traits(smoothness=3, convex=True, normalized=True, sparse=False, levels_off=True)
     knots = (-40.0, -15.0, -5.0, 5.0, 15.0, 40.0)
 
     def profile(self, t: Vector) -> Derivatives:

@@ -35,7 +35,7 @@ class Probit(Classification):
     the bend at zero.
     """
 
-    traits = Traits(smoothness=3, convex=True, normalized=True, sparse=False)
+    traits = Traits(smoothness=3, convex=True, normalized=True, sparse=False, levels_off=True)
     knots = (-10.0, -3.0, 3.0, 10.0)
 
     def profile(self, t: Vector) -> Derivatives:

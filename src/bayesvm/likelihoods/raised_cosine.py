@@ -31,7 +31,7 @@ class RaisedCosine(CompactSigmoid):
     derivatives keep their relative accuracy at both ends.
     """
 
-    traits = Traits(smoothness=2, convex=True, normalized=True, sparse=True)
+    traits = Traits(smoothness=2, convex=True, normalized=True, sparse=True, levels_off=True)
 
     def curved(self, x: Vector, q: Vector) -> Derivatives:
         """Return the loss and its first three derivatives between -1 and 1."""

@@ -37,7 +37,7 @@ class Trigonometric(CompactSigmoid):
     W. Chu, S. S. Keerthi, C. J. Ong (2003). Bayesian trigonometric support vector classifier. Neural Computation 15.
     """
 
-    traits = Traits(smoothness=1, convex=True, normalized=True, sparse=True)
+    traits = Traits(smoothness=1, convex=True, normalized=True, sparse=True, levels_off=True)
 
     @property
     def smoothed(self) -> RaisedCosine:

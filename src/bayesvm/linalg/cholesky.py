@@ -19,7 +19,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from bayesvm._core.sites import inverse, inverse_diagonal
 from bayesvm.exceptions import NotPositiveDefiniteError
@@ -68,6 +68,15 @@ class Cholesky:
     def lower(self) -> Matrix:
         """Return L with zeros above the diagonal."""
         return np.tril(self.L)
+
+    def inverse_factor(self) -> Matrix:
+        r"""Return :math:`L^{-1}`, with zeros above the diagonal."""
+        if not self.L.size:
+            return self.L
+        W = np.asarray(lapack.dtrtri(self.L, lower=1)[0])
+        for j in range(1, W.shape[1]):  # a column lies in one piece of memory
+            W[:j, j] = 0.0
+        return W
 
     def inverse(self) -> Matrix:
         r"""Return :math:`A^{-1}`, both triangles."""
@@ -119,9 +128,17 @@ def cholesky(A: Matrix, *, jitter: bool = False, overwrite: bool = False, what: 
     raise NotPositiveDefiniteError(f"{what} ({n} x {n}) {reason}")
 
 
+def scaled_plus_products(A: Matrix, scale: float, B: Matrix, factor: float) -> Matrix:
+    r"""Return scale times A plus factor times :math:`B B^\top` for symmetric A, in its place and in C order."""
+    if not A.size:
+        return A
+    fortran = A if A.flags.f_contiguous else A.T
+    return np.asarray(blas.dgemm(factor, B, B, beta=scale, c=fortran, trans_b=1, overwrite_c=1)).T
+
+
 def _succeeded(L: Matrix, info: int) -> bool:
     """Whether potrf went through; some LAPACKs report success for a matrix with NaN, which reaches the diagonal."""
     return info == 0 and bool(np.all(np.isfinite(np.diagonal(L))))
 
 
-__all__ = ["JITTER_FIRST", "JITTER_LAST", "Cholesky", "cholesky"]
+__all__ = ["JITTER_FIRST", "JITTER_LAST", "Cholesky", "cholesky", "scaled_plus_products"]

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import blas, qr
 
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.linalg.interruptible import interruptible
@@ -43,23 +43,19 @@ class Complement:
         u[0] += 1.0 if u[0] >= 0.0 else -1.0
         return cls(u / np.sqrt(u @ u))
 
-    def _reflected(self, K: Matrix) -> Matrix:
-        """Return the symmetric matrix K between two reflectors, in a fresh array."""
-        Ku = K @ self.u
-        w = 2.0 * (Ku - (self.u @ Ku) * self.u)
-        G = K - np.outer(self.u, w)
-        G -= np.outer(w, self.u)
-        return np.asarray(G)
+    def _turned(self, Ku: Vector) -> Vector:
+        r"""Return w with :math:`(I - 2 u u^\top) K (I - 2 u u^\top) = K - u w^\top - w u^\top` for symmetric K."""
+        return np.asarray(2.0 * (Ku - (self.u @ Ku) * self.u))
 
     def compress(self, K: Matrix) -> Matrix:
-        r"""Return :math:`P^\top K P` for symmetric K, in :math:`O(n^2)`."""
-        return self._reflected(K)[1:, 1:]
+        r"""Return :math:`P^\top K P` for symmetric K, in a fresh array and in :math:`O(n^2)`."""
+        return _less_both(np.array(K[1:, 1:], order="C"), self.u[1:], self._turned(K @ self.u)[1:])
 
     def embed(self, G: Matrix) -> Matrix:
         r"""Return :math:`P G P^\top` for symmetric G, in :math:`O(n^2)`."""
         padded = np.zeros((self.u.size, self.u.size))
         padded[1:, 1:] = G
-        return self._reflected(padded)
+        return _less_both(padded, self.u, self._turned(np.append(0.0, G @ self.u[1:])))
 
     def project(self, B: Matrix) -> Matrix:
         r"""Return :math:`P^\top B`."""
@@ -70,6 +66,14 @@ class Complement:
         B = np.outer(self.u, -2.0 * (self.u[1:] @ Z))
         B[1:] += Z
         return B
+
+
+def _less_both(G: Matrix, u: Vector, w: Vector) -> Matrix:
+    r"""Return :math:`G - u w^\top - w u^\top` in the place of G, which is in C order."""
+    if G.size:  # the transpose is in Fortran order, so that BLAS writes to the array itself
+        blas.dger(-1.0, w, u, a=G.T, overwrite_a=1)
+        blas.dger(-1.0, u, w, a=G.T, overwrite_a=1)
+    return G
 
 
 def symmetric_eigen(A: Matrix) -> tuple[Vector, Matrix]:

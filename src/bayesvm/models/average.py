@@ -185,6 +185,17 @@ class AveragedLabels(AveragedModel):
         """Return log odds of the averaged probabilities, one column per output."""
         return averaged_log_odds([member.log_odds(X) for member in self.members], self.weights)
 
+    def odds_range(self, X: Inputs) -> tuple[Matrix, Matrix] | None:
+        """Return bounds of the log odds that need latent means alone, None where a member has none."""
+        ends: tuple[list[Matrix], list[Matrix]] = ([], [])
+        for member in self.members:
+            own = member.odds_range(X)
+            if own is None:
+                return None
+            for end, part in zip(ends, own, strict=True):
+                end.append(part)
+        return averaged_log_odds(ends[0], self.weights), averaged_log_odds(ends[1], self.weights)
+
     def loo_log_odds(self) -> Matrix:
         """Return the same for the training rows, each predicted without itself."""
         return averaged_log_odds([member.loo_log_odds() for member in self.members], self.weights)
@@ -196,6 +207,9 @@ class AveragedClasses(AveragedLabels):
 
     Log odds are given up to a common number per row: they are logarithms of the probabilities.
     """
+
+    def odds_range(self, X: Inputs) -> None:
+        """Return None: labels of several classes follow from all their odds."""
 
     def log_odds(self, X: Inputs) -> Matrix:
         """Return logarithms of the averaged probabilities, one column per class."""

@@ -99,6 +99,12 @@ class TrainingData:
         """Weights of the rows, ones if none were given."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
+    def part(self, rows: Indices) -> Self:
+        """Return the data of some rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        codes = None if self.codes is None else self.codes[rows]
+        return dataclasses.replace(self, X=self.X.take(rows), y=self.y[rows], weights=weights, codes=codes)
+
     def output(self, k: int) -> Self:
         """Return the data of one output alone."""
         return dataclasses.replace(self, y=self.y[:, [k]], scale=self.scale[[k]], index=k)

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesvm.hyper import Assessment, EvidenceObjective, Maximizer, Maximum, assess, has_jumps
+from bayesvm.hyper.subsample import spread_rows
 from bayesvm.hyper.surrogate import with_likelihood
 from bayesvm.inference import EP
 from bayesvm.kernels.base import Kernel
@@ -36,7 +37,7 @@ from bayesvm.models.integration import Integration, integrated
 from bayesvm.models.places import finished
 from bayesvm.models.predictor import Predictor, support_union
 from bayesvm.solvers.base import Status
-from bayesvm.typing import Indices
+from bayesvm.typing import Indices, Vector
 
 #: Expectation propagation for decisions: evidences to a hundredth of a nat.
 DECISIVE = EP(tol=1e-3)
@@ -60,9 +61,15 @@ class ChosenProcess(GaussianProcess):
         As in :class:`~bayesvm.models.gaussian_process.GaussianProcess`. The hyperprior must be proper.
     integrate : bool
         Whether predictions are averaged over theta.
+    compared : tuple of Candidate
+        What was compared before on a part of the rows.
+    curvature_rows : int or None
+        Rows from which the curvature of an evidence is estimated; None: all.
     """
 
     integrate: bool = False
+    compared: tuple[Candidate, ...] = ()
+    curvature_rows: int | None = None
 
     def objective(self, kernel: Kernel, data: TrainingData) -> EvidenceObjective:
         """Return the evidence that is searched: of the smooth companion, where expectation propagation decides."""
@@ -81,6 +88,7 @@ class ChosenProcess(GaussianProcess):
         here = objective.evaluate(maximum.theta, maximum.latent)
         curved = here if smooth is objective else smooth.evaluate(here.theta, maximum.latent)
         bare = dataclasses.replace(objective, X=objective.X.forget())
+        rows = None if self.curvature_rows is None else spread_rows(data.y[:, 0], self.curvature_rows)
         return GaussianProcessModel(
             *objective.model(here.theta),
             here.posteriors,
@@ -88,7 +96,8 @@ class ChosenProcess(GaussianProcess):
             here.evidence.without_dk(),
             bare,
             dataclasses.replace(maximum, theta=here.theta, value=here.value, latent=here.evidence.latent),
-            assessment=_trusted(assess(smooth, curved, here.value), here.evidence.status),
+            self.compared,
+            assessment=_trusted(assess(smooth, curved, here.value, rows), here.evidence.status),
         )
 
     def _ascended(self, objective: EvidenceObjective, maximum: Maximum) -> Maximum:
@@ -103,18 +112,14 @@ class ChosenProcess(GaussianProcess):
 
     def conclude(self, trials: Sequence[Trial], data: TrainingData) -> AveragedModel:
         """Return the average of the candidates that count; the first alone, if no evidence is to be trusted."""
-        found = [trial.model for trial in trials if trial.model is not None]
-        models = [model for model in found if model.assessment.score > -np.inf] or found[:1]
-        scores = np.array([model.assessment.score for model in models])
-        weights = np.exp(scores - logsumexp(scores)) if len(models) > 1 else np.ones(1)
-        weights[weights < SHARE * np.max(weights)] = 0.0
-        weights /= weights.sum()
-        chosen = self._ready(models[int(np.argmax(scores))], data)
+        weights = candidate_weights(trials)
+        best = trials[int(np.argmax(weights))].model
+        chosen = self._ready(best, data)
         parts: list[tuple[float, Predictor]] = []
         integrations: list[Integration] = []
-        for weight, model in zip(weights, models, strict=True):
+        for weight, trial in zip(weights, trials, strict=True):
             if weight > 0.0:
-                ready = chosen if model.theta is chosen.theta else self._ready(model, data)
+                ready = chosen if trial.model is best else self._ready(trial.model, data)
                 own, how = self._members(ready, data)
                 parts += [(float(weight) * share, member) for share, member in own]
                 integrations += how
@@ -123,7 +128,7 @@ class ChosenProcess(GaussianProcess):
         shares, X = np.array([weight for weight, _ in parts]), data.X.forget()
         chosen = chosen.reduced(self.reduce)
         members = _reduced([member for _, member in parts], X, self.reduce, chosen.basis)
-        rows = _rows(trials, {id(model): float(weight) for model, weight in zip(models, weights, strict=True)})
+        rows = best.candidates + candidate_rows(trials, weights)
         if integrations:
             chosen = dataclasses.replace(chosen, attributes={**chosen.attributes, "integration": tuple(integrations)})
         return average(chosen, members, shares, rows)
@@ -160,15 +165,29 @@ def _reduced(members: list[Predictor], X: Inputs, tol: float | None, basis: Indi
     return tuple(done)
 
 
-def _rows(trials: Sequence[Trial], weights: dict[int, float]) -> tuple[Candidate, ...]:
+def candidate_weights(trials: Sequence[Trial]) -> Vector:
+    """Return the weights of candidates, which add up to one, zero for those that do not count.
+
+    If no evidence is to be trusted, the first candidate has all the weight.
+    """
+    scores = np.array([-np.inf if trial.model is None else trial.model.assessment.score for trial in trials])
+    sound = scores > -np.inf
+    if np.count_nonzero(sound) > 1:
+        weights = np.where(sound, np.exp(scores - logsumexp(scores[sound])), 0.0)
+        weights[weights < SHARE * np.max(weights)] = 0.0
+        return np.asarray(weights / weights.sum())
+    usable = sound if np.any(sound) else np.array([trial.model is not None for trial in trials])
+    return np.asarray(np.arange(len(trials)) == np.argmax(usable), dtype=float)
+
+
+def candidate_rows(trials: Sequence[Trial], weights: Vector) -> tuple[Candidate, ...]:
     """Return what was tried, in the order of trial."""
     rows = []
-    for trial in trials:
-        weight = weights.get(id(trial.model), 0.0)
+    for trial, weight in zip(trials, weights, strict=True):
         evidence = -np.inf if trial.model is None else float(trial.model.assessment.log_model_evidence)
-        row = trial.row(kept=weight > 0.0, log_model_evidence=evidence, weight=weight)
+        row = trial.row(kept=bool(weight > 0.0), log_model_evidence=evidence, weight=float(weight))
         rows.append(row if evidence > -np.inf else dataclasses.replace(row, log_evidence=-np.inf))
     return tuple(rows)
 
 
-__all__ = ["ChosenProcess"]
+__all__ = ["ChosenProcess", "candidate_rows", "candidate_weights"]

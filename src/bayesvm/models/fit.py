@@ -41,34 +41,37 @@ def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
         If the evidence could be computed for none of the kernels.
     """
     with suited_blas_threads(data.n_rows):
-        tried: list[FittedModel] = []
-        trials: list[Trial] = []
-        failures: list[NotPositiveDefiniteError] = []
-        for candidate in spec.candidates(spec, data, tried):
-            own, began = _named(dataclasses.replace(spec, **candidate.changes), candidate.name), time.perf_counter()
-            try:
-                objective = own.objective(candidate.kernel.bind(data.n_features, data.names), data)
-                starts = starting_thetas(own, objective, candidate, data)
-                if own.options.optimize and objective.theta0.size:
-                    maximum = own.search(own.options.maximizer, objective, starts)
-                else:
-                    first = objective.evaluate(starts[0])
-                    maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
-                model = own.model(objective, maximum, data)
-            except NotPositiveDefiniteError as error:
-                logger.warning("kernel %r is left out: %s", candidate.kernel, error)
-                failures.append(error)
-                trials.append(Trial(candidate.name or repr(candidate.kernel), None, time.perf_counter() - began))
+        return spec.conclude(try_candidates(spec, data), data)
+
+
+def try_candidates(spec: ModelSpec, data: TrainingData) -> list[Trial]:
+    """Return the candidates of a specification after their searches; see :func:`fit_model`."""
+    tried: list[FittedModel] = []
+    trials: list[Trial] = []
+    failures: list[NotPositiveDefiniteError] = []
+    for candidate in spec.candidates(spec, data, tried):
+        own, began = _named(dataclasses.replace(spec, **candidate.changes), candidate.name), time.perf_counter()
+        try:
+            objective = own.objective(candidate.kernel.bind(data.n_features, data.names), data)
+            starts = starting_thetas(own, objective, candidate, data)
+            if own.options.optimize and objective.theta0.size:
+                maximum = own.search(own.options.maximizer, objective, starts)
             else:
-                tried.append(model)
-                trials.append(Trial(candidate.name or repr(model.kernel), model, time.perf_counter() - began))
-                if interrupt_was_kept():
-                    break
-        if not tried:
-            raise no_evidence(trials[0].name, failures[0]) from failures[0]
-        if interrupt_was_kept():
-            trials = [trial.as_interrupted() for trial in trials]
-        return spec.conclude(trials, data)
+                first = objective.evaluate(starts[0])
+                maximum = Maximum.at(first.theta, first.value, first.evidence.latent)
+            model = own.model(objective, maximum, data)
+        except NotPositiveDefiniteError as error:
+            logger.warning("kernel %r is left out: %s", candidate.kernel, error)
+            failures.append(error)
+            trials.append(Trial(candidate.name or repr(candidate.kernel), None, time.perf_counter() - began))
+        else:
+            tried.append(model)
+            trials.append(Trial(candidate.name or repr(model.kernel), model, time.perf_counter() - began))
+            if interrupt_was_kept():
+                break
+    if not tried:
+        raise no_evidence(trials[0].name, failures[0]) from failures[0]
+    return [trial.as_interrupted() for trial in trials] if interrupt_was_kept() else trials
 
 
 def fit_outputs(
@@ -121,4 +124,4 @@ def starting_thetas(spec: ModelSpec, objective: Any, candidate: KernelCandidate,
     return known + spec.starts(objective.kernel, data, missing) if missing else known
 
 
-__all__ = ["fit_model", "fit_outputs", "starting_thetas"]
+__all__ = ["fit_model", "fit_outputs", "starting_thetas", "try_candidates"]

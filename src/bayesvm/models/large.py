@@ -36,8 +36,11 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 logger = logging.getLogger(__name__)
 
-#: New rows that are predicted together, and training rows from which they are.
+#: New rows that are predicted together, and training rows from which they are. Where there are more new rows than
+#: training rows, as many are predicted together as lie among so many training rows, up to a largest number.
 TOGETHER = 32
+AMONG = 32
+MOST_TOGETHER = 4096
 FROM = 1024
 #: Training rows whose marginals are computed together, and how many others they are given.
 BLOCK = 64
@@ -107,16 +110,28 @@ class LocalModel(GaussianProcessModel):
 
     def mean(self, X: Inputs) -> Matrix:
         """Return the means of the latent functions."""
-        return self.latent(X)[0]
+        mean = np.empty((len(X), self.n_outputs))
+        for rows, part, given in self._parts(X):
+            mean[rows] = self.neighbours.mean(part, given)
+        return mean
 
     def latent(self, X: Inputs) -> tuple[Matrix, Matrix]:
         """Return means and variances of the latent functions at the rows of X (standardised), block by block."""
         mean, var = np.empty((len(X), self.n_outputs)), np.empty((len(X), self.n_outputs))
-        for rows in bisected(self.kernel, X, TOGETHER, np.random.default_rng(0)):
-            part = X.take(rows)
-            given = nearest(self.kernel, part, self.inputs, FROM)
+        for rows, part, given in self._parts(X):
             mean[rows], var[rows] = self.neighbours.moments(part, given)
         return mean, np.maximum(var, 0.0)
+
+    def odds_range(self, X: Inputs) -> None:
+        """Return None: rows of which the odds were asked for again would have other neighbours."""
+
+    def _parts(self, X: Inputs) -> Iterator[tuple[Indices, Inputs, Indices]]:
+        """Yield blocks of new rows: their numbers, the rows, and the training rows from which they are predicted."""
+        size = min(max(TOGETHER, AMONG * len(X) // len(self.inputs)), MOST_TOGETHER)
+        for rows in bisected(self.kernel, X, size, np.random.default_rng(0)):
+            part = X.take(rows)
+            asked = part.take(np.linspace(0, rows.size - 1, min(TOGETHER, rows.size)).astype(np.intp))
+            yield rows, part, nearest(self.kernel, asked, self.inputs, FROM)
 
     def sample(self, X: Inputs, n_draws: int, rng: np.random.Generator) -> Matrix:
         """Return joint draws of the latent functions at the rows of X, shape (n, n_draws, q)."""
@@ -163,21 +178,31 @@ class GaussianNeighbours:
         process = LocalProcess.of(*objective.model(theta), objective.X, objective.columns, objective.rows)
         return cls(process, process.sums(process.blocks(objective.neighbourhoods)).solve()[0])
 
-    def _conditioned(self, X: Inputs, given: Indices) -> Conditioned:
-        process = self.process
-        phi, part = process.features(X), process.X.take(given)
+    def _conditioned(self, X: Inputs, phi: Matrix, given: Indices) -> Conditioned:
+        process, part = self.process, self.process.X.take(given)
         cross = process.kernel.gram(part, X) - process.phi[given] @ phi.T
-        return conditioned(process.block(given), cross, process.kernel.gram(X) - phi @ phi.T, phi, self.posterior)
+        return conditioned(process.block(given), cross, phi, self.posterior)
+
+    def mean(self, X: Inputs, given: Indices) -> Matrix:
+        """Return the means of the latent functions, one column per output."""
+        process, mean = self.process, self.posterior.mean
+        phi, part, block = process.features(X), process.X.take(given), process.block(given)
+        inner = block.factor.back_solve(np.asfortranarray(block.targets - block.features @ mean))
+        explained = process.phi[given].T @ inner
+        return np.asarray(phi @ (mean - explained) + process.kernel.gram(X, part) @ inner)
 
     def moments(self, X: Inputs, given: Indices) -> tuple[Matrix, Matrix]:
         """Return means and variances of the latent functions, one column per output."""
-        found = self._conditioned(X, given)
-        return found.mean, np.repeat(found.var(self.posterior)[:, None], found.mean.shape[1], axis=1)
+        phi = self.process.features(X)
+        found = self._conditioned(X, phi, given)
+        var = found.var(self.posterior, self.process.kernel.diag(X) - np.einsum("ij,ij->i", phi, phi))
+        return found.mean, np.repeat(var[:, None], found.mean.shape[1], axis=1)
 
     def joint(self, X: Inputs, given: Indices) -> Iterator[tuple[Vector, Matrix]]:
         """Yield mean and covariance of every output."""
-        found = self._conditioned(X, given)
-        covariance = found.covariance(self.posterior)
+        phi = self.process.features(X)
+        found = self._conditioned(X, phi, given)
+        covariance = found.covariance(self.posterior, self.process.kernel.gram(X) - phi @ phi.T)
         return ((column, covariance) for column in found.mean.T)
 
     def marginals(self, rows: Indices, own: Indices) -> Matrix:
@@ -213,6 +238,12 @@ class Neighbours:
         objective, part = self.objective, self.objective.X.take(rows)
         likelihood, K = objective.model(self.theta)[1].part(rows), self.kernel.gram(part)
         return part, K, [objective.inference.infer(K, y[rows], likelihood)[0] for y in objective.outputs]
+
+    def mean(self, X: Inputs, given: Indices) -> Matrix:
+        """Return the means of the latent functions, one column per output."""
+        part, _, posteriors = self._posteriors(given)
+        K_s = self.kernel.gram(X, part)
+        return np.column_stack([p.mean(K_s[:, p.support]) for p in posteriors])
 
     def moments(self, X: Inputs, given: Indices) -> tuple[Matrix, Matrix]:
         """Return means and variances of the latent functions, one column per output."""
@@ -359,10 +390,7 @@ def row_marginals(features: KernelFeatures, found: Sequence[WeightEvidence]) -> 
 
 def sampled(data: TrainingData) -> TrainingData:
     """Return some of the rows; two classes are balanced as far as possible."""
-    rows = drawn_rows(data.targets, min(SAMPLE, data.n_rows))
-    weights = None if data.weights is None else data.weights[rows]
-    codes = None if data.codes is None else data.codes[rows]
-    return dataclasses.replace(data, X=data.X.take(rows), y=data.y[rows], weights=weights, codes=codes)
+    return data.part(drawn_rows(data.targets, min(SAMPLE, data.n_rows)))
 
 
 def _in_units(Z: Inputs, data: TrainingData) -> Any:

@@ -142,7 +142,7 @@ class ChoiceOnSample:
         with contextlib.suppress(_InterruptedSearchError):
             self._try_all(search)
         best = search.best
-        rows = tuple(trial.row(kept=trial is best) for trial in search.trials)
+        rows = (*(trial.row(kept=trial is best) for trial in search.trials), *search.failed_rows())
         changes: dict[str, Any] = {
             "likelihood": best.spec.likelihood,
             "inference": best.spec.inference,
@@ -171,14 +171,18 @@ class _Search:
     def __init__(self, spec: LargeProcess, data: TrainingData) -> None:
         self.spec, self.data = spec, data
         self.trials: list[SampleTrial] = []
-        self.failures: list[tuple[str, NotPositiveDefiniteError]] = []
+        self.failures: list[tuple[str, float, NotPositiveDefiniteError]] = []
 
     @property
     def best(self) -> SampleTrial:
         if not self.trials:
-            name, reason = self.failures[0]
+            name, _, reason = self.failures[0]
             raise no_evidence(name, reason) from reason
         return max(self.trials, key=lambda trial: trial.score)
+
+    def failed_rows(self) -> list[Candidate]:
+        """Return the candidates without an evidence as they are listed."""
+        return [Candidate(name, -np.inf, False, seconds=seconds) for name, seconds, _ in self.failures]
 
     def kernels(self) -> None:
         """Try all kernels with the likelihood of the specification."""
@@ -245,8 +249,12 @@ class _Search:
         if not isinstance(best.likelihood, Regression):
             return True
         sample = best.problem.sample()
-        first = sample.evaluate(best.theta)
-        model = GaussianProcessModel.at_maximum(sample, Maximum.at(best.theta, first.value, first.evidence.latent))
+        try:
+            first = sample.evaluate(best.theta)
+            model = GaussianProcessModel.at_maximum(sample, Maximum.at(best.theta, first.value, first.evidence.latent))
+        except NotPositiveDefiniteError as error:
+            logger.warning("the residuals of the sample are not known, other noise is tried: %s", error)
+            return True
         return unusual_residuals(model, self.data.counts[best.problem.sample_rows], self.data.spread)
 
     def noise(self, likelihood: Likelihood) -> None:
@@ -267,12 +275,13 @@ class _Search:
 
     @contextlib.contextmanager
     def _left_out_if_impossible(self, name: str) -> Iterator[None]:
-        """Go on without a candidate whose evidence cannot be computed."""
+        """Go on without a candidate whose evidence cannot be computed; it is listed as one."""
+        began = time.perf_counter()
         try:
             yield
         except NotPositiveDefiniteError as error:
             logger.warning("kernel %s is left out: %s", name, error)
-            self.failures.append((name, error))
+            self.failures.append((name, time.perf_counter() - began, error))
 
     def _problem(self, spec: LargeProcess, kernel: Kernel) -> LargeProblem:
         problem = spec.objective(kernel.bind(self.data.n_features, self.data.names), self.data)

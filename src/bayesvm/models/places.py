@@ -12,8 +12,8 @@ so that the evidence's own values are kept unless the gain in leave-one-out like
 a lattice. It is searched from the origin: the four neighbours of the best place so far are looked at until none of them
 is new and better. Places with a small weight are left out; predictions are averaged over the others.
 
-*Many rows.* The posteriors on the lattice are those of a part of the rows, of which each then stands for several: the
-weights are those of all rows, if the others are like them. Only places that count are computed on all rows.
+*Many rows.* The posteriors on the lattice are those of a part of the rows, of which each then stands for several. The
+places that count there, and the origin, are computed on all rows, whose leave-one-out predictions give the weights.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from bayesvm.typing import Matrix, Vector
 
 #: Places whose weight is below this share of the largest are left out.
 SHARE = 0.3
-#: Rows beyond which the lattice is searched on a part of the rows, and how many these are.
-MANY, PART = 700, 500
+#: Rows beyond which the lattice is searched on a part of the rows, how many these are at least, and one in how many.
+MANY, PART, OF_ROWS = 700, 500, 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,18 +45,27 @@ class Place:
 
     Attributes
     ----------
-    variance, lengthscale : float
-        What is added to the logarithms of all variances of the kernel and of all length scales.
+    lattice : LatticePlace
+        Its steps in variance and length scale.
     calibrations : tuple of Calibration
         Of its leave-one-out predictions, one per output.
     weight : float
         Its share in the predictions.
     """
 
-    variance: float
-    lengthscale: float
+    lattice: LatticePlace
     calibrations: tuple[Calibration, ...]
     weight: float
+
+    @property
+    def variance(self) -> float:
+        """What is added to the logarithms of all variances of the kernel."""
+        return shifts(self.lattice)[0]
+
+    @property
+    def lengthscale(self) -> float:
+        """What is added to the logarithms of all length scales."""
+        return shifts(self.lattice)[1]
 
 
 def weighted_places(
@@ -111,7 +120,7 @@ def _heaviest(
     top = max(scores.values())
     kept = sorted((p for p in scores if scores[p] >= top + np.log(SHARE)), key=lambda p: (-scores[p], p))
     total = float(logsumexp([scores[p] for p in kept]))
-    return tuple(Place(*shifts(p), found[p], float(np.exp(scores[p] - total))) for p in kept)
+    return tuple(Place(p, found[p], float(np.exp(scores[p] - total))) for p in kept)
 
 
 def finished(model: GaussianProcessModel, data: TrainingData) -> list[tuple[float, Predictor]]:
@@ -130,27 +139,40 @@ def finished(model: GaussianProcessModel, data: TrainingData) -> list[tuple[floa
             (p.weight, dataclasses.replace(looked[p.variance, p.lengthscale], calibrations=p.calibrations))
             for p in places
         ]
-    rows = spread_rows(data.y[:, 0], PART)
+    rows = spread_rows(data.y[:, 0], max(PART, data.n_rows // OF_ROWS))
     part = dataclasses.replace(model, objective=model.objective.part(rows))
     count = float(data.counts.sum() / data.counts[rows].sum())
     _, places = _searched(part, part.moved(model.theta), data.y[rows], data.counts[rows], count)
+    return _on_all_rows(model, data, places)
+
+
+def _on_all_rows(
+    model: GaussianProcessModel, data: TrainingData, places: tuple[Place, ...]
+) -> list[tuple[float, Predictor]]:
+    """Return calibrated predictors at places that a part of the rows has found, and at the origin, by all rows.
+
+    The best variance depends on the number of rows, so the weights of the part are not those of all rows.
+    """
     origin = _uncorrected(model)
     references = np.average(np.abs(origin.loo_log_odds()), axis=0, weights=data.counts)
     share = model.determined / data.n_outputs
-    members: list[tuple[float, Predictor]] = []
-    for place in places:
-        at_origin = place.variance == place.lengthscale == 0.0
-        member = origin if at_origin else _at(model, place.variance, place.lengthscale)
+    members: dict[LatticePlace, Predictor] = {}
+    found: dict[LatticePlace, tuple[Calibration, ...]] = {}
+    scores: dict[LatticePlace, float] = {}
+    for place in dict.fromkeys([ORIGIN, *(p.lattice for p in places)]):
+        member = origin if place == ORIGIN else _at(model, *shifts(place))
         if member is None:  # computed on a part of the rows, and not on all
             continue
         odds = member.loo_log_odds()
-        fits = tuple(
+        found[place] = tuple(
             calibrate_odds(odds[:, k], data.y[:, k], data.counts, determined=share, reference=float(references[k]))
             for k in range(data.n_outputs)
         )
-        members.append((place.weight, dataclasses.replace(member, calibrations=fits)))
-    total = sum(weight for weight, _ in members)
-    return [(weight / total, member) for weight, member in members] if members else [(1.0, model.predictor())]
+        members[place], scores[place] = member, sum(fit.log_evidence for fit in found[place]) + log_prior(place)
+    return [
+        (p.weight, dataclasses.replace(members[p.lattice], calibrations=p.calibrations))
+        for p in _heaviest(scores, found)
+    ]
 
 
 def _searched(

@@ -122,6 +122,22 @@ class Predictor:
         mean, var = self.latent(X)
         return self._calibrated(mean, var)
 
+    def odds_range(self, X: Inputs) -> tuple[Matrix, Matrix] | None:
+        """Return bounds of the log odds of one output that need the latent mean alone; None where there are none.
+
+        A variance is at most that of the prior.
+        """
+        likelihood = self.likelihood.plain
+        if self.n_outputs > 1 or not isinstance(likelihood, Classification) or not likelihood.traits.levels_off:
+            return None
+        mean = self.mean(X)
+        least = likelihood.least_log_odds(mean, self.kernel.diag(X)[:, None])
+        low, high = np.where(mean > 0.0, least, -np.inf), np.where(mean < 0.0, -least, np.inf)
+        for correction in self.calibrations:
+            assert isinstance(correction, Calibration)
+            low, high = correction.apply(low), correction.apply(high)
+        return low, high
+
     def loo_log_odds(self) -> Matrix:
         """Return the same for the training rows, each predicted without itself."""
         return self._calibrated(*self.loo_latent())

@@ -9,8 +9,8 @@ common case: its distribution is symmetric about its mean (:mod:`bayesvm.likelih
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import logsumexp
@@ -47,6 +47,12 @@ class TargetDistribution:
     variances: Matrix
     noise: tuple[Regression, ...]
     corrections: tuple[ScaleCalibration, ...]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the distribution at the rows of all parts, which differ in nothing but their rows."""
+        means, variances = (np.hstack([getattr(part, name) for part in parts]) for name in ("means", "variances"))
+        return dataclasses.replace(parts[0], means=means, variances=variances)
 
     @property
     def mean(self) -> Vector:

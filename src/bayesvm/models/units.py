@@ -15,7 +15,8 @@ from typing import TypeVar
 from bayesvm.hyper.search import maximize_evidence
 from bayesvm.kernels import Constant, Gaussian
 from bayesvm.models.base import TrainingData, typical_distance
-from bayesvm.models.large import LargeProcess
+from bayesvm.models.gaussian_process import GaussianProcess
+from bayesvm.models.large import sampled
 from bayesvm.models.large_choice import ARD_FEATURES
 from bayesvm.models.scaling import LogStandardizer, Standardizer
 from bayesvm.typing import Matrix
@@ -46,12 +47,12 @@ def in_units(data: Data, standardizer: Standardizer, X: Matrix) -> Data:
     return dataclasses.replace(data, X=inputs, distance=distance, standardizer=standardizer)
 
 
-def suited_units(spec: LargeProcess, data: Data, other: Data, last: Standardizer | None = None) -> Data:
+def suited_units(spec: GaussianProcess, data: Data, other: Data, last: Standardizer | None = None) -> Data:
     """Return the one of two sets of data, with features and with their logarithms, whose sample has more evidence.
 
     Parameters
     ----------
-    spec : LargeProcess
+    spec : GaussianProcess
         What is fitted.
     data, other : TrainingData
         The same rows with standardised features, and with logarithms.
@@ -65,7 +66,7 @@ def suited_units(spec: LargeProcess, data: Data, other: Data, last: Standardizer
     return other if values[1] > values[0] else data
 
 
-def sample_evidence(spec: LargeProcess, data: TrainingData) -> float:
+def sample_evidence(spec: GaussianProcess, data: TrainingData) -> float:
     """Return the largest evidence of a sample of the rows with a Gaussian kernel.
 
     Raises
@@ -75,9 +76,9 @@ def sample_evidence(spec: LargeProcess, data: TrainingData) -> float:
     """
     form = Gaussian() + Constant()
     kernel = form.with_ard() if 1 < data.n_features <= ARD_FEATURES else form
-    problem = spec.objective(kernel.bind(data.n_features, data.names), data)
+    objective = GaussianProcess.objective(spec, kernel.bind(data.n_features, data.names), sampled(data))
     maximizer = dataclasses.replace(spec.options.maximizer, tol=GAIN, max_evaluations=EVALUATIONS)
-    maximum = maximize_evidence(maximizer, problem.sample(), spec.starts(problem.kernel, data, STARTS))
+    maximum = maximize_evidence(maximizer, objective, spec.starts(objective.kernel, data, STARTS))
     if maximum.interrupted:
         raise KeyboardInterrupt
     return maximum.value

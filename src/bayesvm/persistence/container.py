@@ -52,10 +52,11 @@ def write(target: str | os.PathLike[str] | BinaryIO, tree: Any, arrays: Mapping[
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as out:
         for name, data in {MANIFEST: _json(manifest), **members}.items():
             out.writestr(zipfile.ZipInfo(name, DATE), data)
+    content = archive.getvalue()  # not a view: an error whose traceback keeps one alive cannot be collected in peace
     if isinstance(target, str | os.PathLike):
-        write_atomically(Path(target), archive.getbuffer())
+        write_atomically(Path(target), content)
     else:
-        target.write(archive.getbuffer())
+        target.write(content)
 
 
 def read(

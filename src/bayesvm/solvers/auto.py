@@ -6,7 +6,8 @@ Newton and of the working set:
 =======================  ============  ============  ============
 loss                     n = 1000      n = 2000      n = 4000
 =======================  ============  ============  ============
-trigonometric 0.07, 0.05 0.32, 0.20 2.7, 0.7 narrow soft insensitive 0.13, 1.0 0.44, 3.8 2.0, 14
+trigonometric            0.07, 0.05    0.32, 0.20    2.7, 0.7
+narrow soft insensitive  0.13, 1.0     0.44, 3.8     2.0, 14
 =======================  ============  ============  ============
 
 From a good warm start Newton needs one or two steps and is the faster one throughout.

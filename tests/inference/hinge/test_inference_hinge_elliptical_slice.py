@@ -53,3 +53,13 @@ def test_where_a_step_leads_does_not_depend_on_the_other_chains():
     (near, few), (far, many) = moved(np.full(4, 0.01)), moved(np.linspace(100.0, 500.0, 4))
     assert few != many  # the others had to draw more often
     assert near == far
+
+
+def test_a_chain_that_finds_no_better_place_stays():
+    # rounding can leave the state itself below its level: nothing on the ellipse is then acceptable
+    f, value = np.array([[1.0, 2.0]]), np.array([0.0, -1.0])
+    direction = np.array([[0.5, -0.5]])
+    rng = np.random.default_rng(0)
+    new, new_value = elliptical_step(f, value, direction, lambda f: np.full(f.shape[1], -np.inf), 1.0, rng)
+    np.testing.assert_array_equal(new, f)
+    np.testing.assert_array_equal(new_value, value)

@@ -94,3 +94,21 @@ def test_no_point_in_doubt(method):
     assert relative_error(gradient, five_point(lambda t: evidence(t)[1].value, theta, 1e-3)) < 1e-6
     draws = SliceSampling(40, 4, 5, 2).run(K, y, np.full(10, 1.3), posterior, np.random.default_rng(0))
     assert np.allclose((K @ draws.coefficients).mean(axis=1), 1.3 * K @ y, atol=0.02)
+
+
+def test_weights_of_many_orders_of_magnitude_take_the_naive_evidence():
+    X, y = problem(12, seed=5)
+    K, w = KERNEL.gram(X), np.geomspace(1e-3, 1e3, 12)
+    likelihood = Weighted(Hinge(2.0), w)
+    found, naive = (method.infer(K, y, likelihood)[1] for method in (HingeExactOrEP(exact_up_to=0), NaiveHinge()))
+    assert found.status.ok
+    assert found.value == pytest.approx(naive.value, rel=1e-12)
+    near = Weighted(Hinge(2.0), np.geomspace(0.5, 2.0, 12))
+    other, plain = (method.infer(K, y, near)[1].value for method in (HingeExactOrEP(exact_up_to=0), NaiveHinge()))
+    assert abs(other - plain) > 0.01
+
+
+@pytest.mark.parametrize("number", [-1, 4])
+def test_the_number_of_exact_points_is_checked(number):
+    with pytest.raises(ValueError, match=f"exact_up_to: expected 0 to 3, found {number}"):
+        HingeExactOrEP(exact_up_to=number)

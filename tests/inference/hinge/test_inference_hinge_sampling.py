@@ -70,3 +70,8 @@ def test_chains_that_disagree_have_a_small_effective_size():
     rng = np.random.default_rng(2)
     kept = rng.standard_normal((200, 1, 4)) + np.array([-10.0, -3.0, 3.0, 10.0])
     assert effective_size(kept)[0] < 20.0
+
+
+def test_too_few_draws_to_be_correlated_count_in_full():
+    kept = np.zeros((3, 2, 5))
+    np.testing.assert_array_equal(effective_size(kept), [15.0, 15.0])

@@ -29,7 +29,7 @@ def test_level_three_is_the_printed_formula():
     )
     np.testing.assert_allclose(evidence.value, expected, rtol=1e-9)
     np.testing.assert_allclose(evidence.value, sum(evidence.terms.values()), rtol=1e-12)
-    np.testing.assert_allclose(evidence.value, log_evidence(spectrum, found), rtol=1e-12)
+    np.testing.assert_allclose(evidence.value, log_evidence(spectrum.design, spectrum.outputs, found), rtol=1e-12)
 
 
 def test_evidence_ignores_the_scale_of_the_kernel():

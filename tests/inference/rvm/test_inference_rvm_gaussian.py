@@ -29,3 +29,12 @@ def test_quadratic_problem_is_the_general_one_for_gaussian_noise():
     np.testing.assert_allclose(a.gradient, b.gradient, atol=1e-8)
     for name in ("norm", "s", "q", "alignment"):
         np.testing.assert_allclose(getattr(fast.scores(a), name), getattr(slow.scores(b), name), rtol=1e-7, atol=1e-8)
+
+
+def test_a_fixed_noise_has_no_derivative():
+    X, y, _ = data()
+    free, fixed = GaussianNoise(0.05), GaussianNoise(0.05).fix("variance")
+    a, b = (GaussianRVM(basis_of(X), y, noise).state(ACTIVE, LOGS, noise.theta) for noise in (free, fixed))
+    assert b.value == pytest.approx(a.value, rel=1e-13)
+    assert b.gradient.size == a.gradient.size - 1
+    np.testing.assert_allclose(b.gradient, a.gradient[: ACTIVE.size], rtol=1e-10)

@@ -6,7 +6,8 @@ from rvm_problems import ACTIVE, LOGS, basis_of, data
 
 from bayesvm.inference.rvm import GaussianRVM, LaplaceRVM, SequentialRVM
 from bayesvm.inference.rvm.laplace import SPREAD
-from bayesvm.likelihoods import GaussianNoise, Logistic, Probit
+from bayesvm.likelihoods import GaussianNoise, Logistic, Probit, RaisedCosine
+from bayesvm.solvers import Status
 from bayesvm.testing import five_point, relative_error
 
 
@@ -35,3 +36,23 @@ def test_labels_that_can_be_separated_leave_the_precisions_finite():
     assert found.status.ok
     assert np.all(found.precision * SPREAD**2 >= np.max(basis[:, found.active] ** 2, axis=0) * (1.0 - 1e-9))
     assert np.all(np.sign(basis[:, found.active] @ found.weights) == labels)
+
+
+@pytest.mark.parametrize("size", [1e3, -1e3])
+@pytest.mark.parametrize("likelihood", [RaisedCosine(), Logistic()], ids=["infinite there", "finite there"])
+def test_where_newton_begins_does_not_matter(likelihood, size):
+    X, _, labels = data()
+    problem = LaplaceRVM(basis_of(X), labels, likelihood)
+    cold = problem.state(ACTIVE, LOGS, likelihood.theta)
+    warm = problem.state(ACTIVE, LOGS, likelihood.theta, size * cold.weights)
+    assert cold.status is warm.status is Status.CONVERGED
+    np.testing.assert_allclose(warm.v, cold.v, atol=1e-10)
+
+
+def test_how_newton_ends_is_in_the_state():
+    X, _, labels = data()
+    endings = [
+        LaplaceRVM(basis_of(X), labels, Logistic(), **options).state(ACTIVE, LOGS, np.empty(0)).status
+        for options in ({}, {"max_iter": 2})
+    ]
+    assert endings == [Status.CONVERGED, Status.MAX_ITER]

@@ -5,8 +5,9 @@ import pytest
 from rvm_problems import basis_of, data
 
 from bayesvm.exceptions import IncompatibleError
-from bayesvm.inference.rvm import GaussianRVM, LaplaceRVM, SequentialRVM
+from bayesvm.inference.rvm import GaussianRVM, LaplaceRVM, RVMStart, SequentialRVM
 from bayesvm.likelihoods import GaussianNoise, Hinge, Logistic
+from bayesvm.solvers import Status
 
 
 @pytest.mark.parametrize("likelihood", [GaussianNoise(0.01), Logistic()], ids=["gaussian", "logistic"])
@@ -64,3 +65,33 @@ def test_targets_without_noise():
 def test_losses_with_kinks_are_refused():
     with pytest.raises(IncompatibleError, match="Hinge"):
         SequentialRVM().maximize(np.eye(3), np.array([1.0, -1.0, 1.0]), Hinge())
+
+
+@pytest.mark.parametrize("likelihood", [GaussianNoise(0.01), Logistic()], ids=["gaussian", "logistic"])
+def test_a_search_from_an_optimum_stays_there(likelihood):
+    X, y, labels = data()
+    basis, targets = basis_of(X), y if likelihood.traits.quadratic else labels
+    found = SequentialRVM().maximize(basis, targets, likelihood)
+    again = SequentialRVM().maximize(basis, targets, likelihood, found.start)
+    assert found.n_iter > again.n_iter == 0
+    assert again.status is Status.CONVERGED
+    np.testing.assert_array_equal(again.active, found.active)
+    assert again.log_evidence == pytest.approx(found.log_evidence, abs=1e-9)
+
+
+def test_running_out_of_additions_is_reported():
+    X, y, _ = data()
+    found = SequentialRVM(max_iter=2).maximize(basis_of(X), y, GaussianNoise(0.01))
+    assert (found.status, found.n_iter, found.active.size) == (Status.MAX_ITER, 2, 2)
+
+
+@pytest.mark.parametrize("likelihood", [GaussianNoise(1.0), Logistic()], ids=["gaussian", "logistic"])
+def test_functions_that_explain_nothing_are_all_deleted(likelihood):
+    targets = np.tile([1.0, -1.0], 20)
+    useless = np.column_stack([np.ones(40), np.repeat([1.0, -1.0], 20)])  # orthogonal to the targets
+    start = RVMStart(np.array([0, 1]), np.array([-2.0, 0.0]), likelihood.theta)
+    found = SequentialRVM().maximize(useless, targets, likelihood, start)
+    assert found.status is Status.CONVERGED
+    assert found.active.size == 0
+    without = likelihood.with_theta(found.likelihood.theta).derivatives(targets, np.zeros(40)).loss.sum()
+    assert found.log_evidence == pytest.approx(-without, rel=1e-12)

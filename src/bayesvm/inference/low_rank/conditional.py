@@ -128,25 +128,22 @@ class Conditioned:
     """Latent values of some rows given the targets of others."""
 
     mean: Matrix
-    residual: Matrix
     cross: Matrix
     features: Matrix
 
-    def var(self, posterior: TargetPosterior) -> Vector:
-        """Return the variances."""
+    def var(self, posterior: TargetPosterior, residual: Vector) -> Vector:
+        """Return the variances; ``residual`` are the prior ones that the features leave over (without noise)."""
         half = posterior.factor.half_solve(self.features.T)
         own = np.einsum("ij,ij->j", self.cross, self.cross)
-        return np.asarray(np.diagonal(self.residual) - own + np.einsum("ij,ij->j", half, half))
+        return np.asarray(residual - own + np.einsum("ij,ij->j", half, half))
 
-    def covariance(self, posterior: TargetPosterior) -> Matrix:
-        """Return the joint covariance."""
+    def covariance(self, posterior: TargetPosterior, residual: Matrix) -> Matrix:
+        """Return the joint covariance; ``residual`` is the prior one that the features leave over (without noise)."""
         half = posterior.factor.half_solve(self.features.T)
-        return np.asarray(self.residual - self.cross.T @ self.cross + half.T @ half)
+        return np.asarray(residual - self.cross.T @ self.cross + half.T @ half)
 
 
-def conditioned(
-    given: ConditionalBlock, cross: Matrix, residual: Matrix, phi: Matrix, posterior: TargetPosterior
-) -> Conditioned:
+def conditioned(given: ConditionalBlock, cross: Matrix, phi: Matrix, posterior: TargetPosterior) -> Conditioned:
     r"""Return the latent values of new rows given the targets of a block of training rows.
 
     With :math:`U = L^{-1} A_{J*}`: mean :math:`\Phi_* \hat w + U^\top L^{-1} (y_J - \Phi_J \hat w)`, covariance
@@ -158,8 +155,6 @@ def conditioned(
         The training rows.
     cross : array, shape (c, k)
         Covariances :math:`A_{J*}` that the features leave over, between training and new rows.
-    residual : array, shape (k, k)
-        The same among the new rows (without noise).
     phi : array, shape (k, m)
         Features of the new rows.
     posterior : TargetPosterior
@@ -167,7 +162,7 @@ def conditioned(
     """
     U = given.factor.half_solve(np.asfortranarray(cross))
     mean = phi @ posterior.mean + U.T @ (given.targets - given.features @ posterior.mean)
-    return Conditioned(np.asarray(mean), residual, U, phi - U.T @ given.features)
+    return Conditioned(np.asarray(mean), U, phi - U.T @ given.features)
 
 
 __all__ = ["BlockSums", "ConditionalBlock", "Conditioned", "TargetPosterior", "conditioned"]

@@ -236,15 +236,18 @@ class _Search:
     def mode(self, warm_start: Vector | None) -> tuple[_Point, Cholesky, Status, int]:
         """Return the mode, the factor of S there, how the search ended and the number of factorisations."""
         point, factor = self._factored(self._start(warm_start))
-        n_iter = 0
+        n_iter, last = 0, np.inf
         while True:
             n_iter += 1
             step = -factor.solve(point.slope)
             decrement = _decrement(point.slope, step)
             if decrement <= self.tolerance:
                 return point, factor, Status.CONVERGED, n_iter
+            if decrement > 0.5 * last and 0.5 * decrement**2 <= _rounding(point):  # weights of 1e5 and next to no noise
+                return point, factor, Status.STALLED, n_iter
             if n_iter >= MAX_STEPS:
                 return point, factor, Status.MAX_ITER, n_iter
+            last = decrement
             new, full = self._line_search(point, step, decrement)
             if new is None:
                 return point, factor, Status.STALLED, n_iter
@@ -275,7 +278,7 @@ class _Search:
 
     def _line_search(self, point: _Point, step: Vector, decrement: float) -> tuple[_Point | None, bool]:
         """Return a lower point along the step (None if there is none), and whether it is the full step."""
-        rounding, t = 1e-14 * (1.0 + abs(point.objective)), 1.0
+        rounding, t = _rounding(point), 1.0
         for _ in range(HALVINGS):
             new = self._point(point.w + t * step)
             if new.objective <= point.objective - 1e-4 * t * decrement**2 + rounding:
@@ -294,6 +297,11 @@ class _Search:
             if not np.isfinite(new.objective):
                 return point
             point, decrement = new, smaller
+
+
+def _rounding(point: _Point) -> float:
+    """Return the change of the objective that cannot be told from rounding."""
+    return 1e-14 * (1.0 + abs(point.objective))
 
 
 def _decrement(slope: Vector, step: Vector) -> float:

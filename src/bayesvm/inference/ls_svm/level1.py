@@ -70,8 +70,13 @@ def solve_direct(K: Matrix, y: Matrix, design: Design, gamma: float) -> LevelOne
 
 def solve_spectral(product: Product, spectrum: Spectrum, y: Matrix, gamma: float) -> LevelOne:
     r"""Solve with a complete spectrum, :math:`a = V (\Lambda + I/\gamma)^{-1} V^\top S y`."""
-    alpha = spectrum.design.scaled(_spectral(spectrum, y, gamma))
-    return _finished(alpha, product(alpha), y, spectrum.design, gamma, 0, Status.CONVERGED)
+    return solved_by(_spectral(spectrum, y, gamma), product, y, spectrum.design, gamma)
+
+
+def solved_by(a: Matrix, product: Product, y: Matrix, design: Design, gamma: float) -> LevelOne:
+    """Return level 1 for coefficients in scaled space that are known already."""
+    alpha = design.scaled(a)
+    return _finished(alpha, product(alpha), y, design, gamma, 0, Status.CONVERGED)
 
 
 def solve_iterative(
@@ -111,4 +116,4 @@ def _spectral(spectrum: Spectrum, y: Matrix, gamma: float) -> Matrix:
     return np.asarray(gamma * (b + V @ ((p - 1.0)[:, None] * spectrum.targets)))
 
 
-__all__ = ["LevelOne", "solve_direct", "solve_iterative", "solve_spectral"]
+__all__ = ["LevelOne", "solve_direct", "solve_iterative", "solve_spectral", "solved_by"]

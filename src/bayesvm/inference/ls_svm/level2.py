@@ -26,7 +26,7 @@ import dataclasses
 import numpy as np
 from scipy.optimize import brentq
 
-from bayesvm.inference.ls_svm.design import VANISHING
+from bayesvm.inference.ls_svm.design import VANISHING, Design
 from bayesvm.inference.ls_svm.spectrum import Spectrum
 from bayesvm.typing import Vector
 
@@ -57,10 +57,9 @@ class LevelTwo:
     starts: int  #: Number of local maxima that were compared.
 
 
-def gamma_range(spectrum: Spectrum) -> tuple[float, float]:
-    """Return the range of the logarithm of gamma; it moves with the scale of the kernel."""
-    design = spectrum.design
-    trace = max(spectrum.trace, 1e-100)  # a kernel that is constant over the rows has none, and gamma no meaning
+def gamma_range(design: Design, trace: float) -> tuple[float, float]:
+    """Return the range of the logarithm of gamma; it moves with the trace of the centred Gram matrix."""
+    trace = max(trace, 1e-100)  # a kernel that is constant over the rows has none, and gamma no meaning
     low, high = np.log(LEAST / trace), np.log(design.freedom / (design.least_noise * trace))
     return float(low), float(high)
 
@@ -83,7 +82,7 @@ def level2_terms(spectrum: Spectrum, log_gamma: Vector) -> tuple[Vector, Vector,
 
 def level2(spectrum: Spectrum) -> LevelTwo:
     """Solve (4.8): every local maximum on the range of gamma is refined, and the highest is kept."""
-    low, high = gamma_range(spectrum)
+    low, high = gamma_range(spectrum.design, spectrum.trace)
     grid = np.linspace(low, high, GRID)
     slopes = level2_terms(spectrum, grid)[1]
 

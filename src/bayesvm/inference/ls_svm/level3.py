@@ -37,33 +37,34 @@ from bayesvm.typing import Matrix
 FLAT = 1e-12
 
 
-def _shares(spectrum: Spectrum, found: LevelTwo) -> tuple[float, float]:
+def _shares(design: Design, gamma_eff: float) -> tuple[float, float]:
     """Return d and F - d, both positive: parameters in use, and what is left to the noise.
 
     The limits matter for a kernel that is constant over the rows, and for a machine without noise.
     """
-    F = spectrum.design.freedom
-    d = max(found.gamma_eff - float(spectrum.design.bias), 0.1 * LEAST)
+    F = design.freedom
+    d = max(gamma_eff - float(design.bias), 0.1 * LEAST)
     return d, max(F - d, np.finfo(float).eps * F)
 
 
-def occam(spectrum: Spectrum, found: LevelTwo) -> float:
+def occam(design: Design, outputs: int, gamma_eff: float) -> float:
     """Return the logarithm of the Occam factor of (5.2), constants left out."""
-    used, unused = _shares(spectrum, found)
-    return float(-0.5 * np.log(spectrum.outputs * used) - 0.5 * np.log(spectrum.outputs * unused))
+    used, unused = _shares(design, gamma_eff)
+    return float(-0.5 * np.log(outputs * used) - 0.5 * np.log(outputs * unused))
 
 
-def log_evidence(spectrum: Spectrum, found: LevelTwo) -> float:
-    """Return (5.3) at the optimum of level 2; exact for a complete spectrum."""
-    qF = spectrum.outputs * spectrum.design.freedom
-    return found.value + 0.5 * qF * float(np.log(qF)) + occam(spectrum, found)
+def log_evidence(design: Design, outputs: int, found: LevelTwo) -> float:
+    """Return (5.3) at the optimum of level 2; exact if level 2 rests on all eigenvalues."""
+    qF = outputs * design.freedom
+    return found.value + 0.5 * qF * float(np.log(qF)) + occam(design, outputs, found.gamma_eff)
 
 
 def level3(K: Matrix, y: Matrix, design: Design) -> tuple[Spectrum, LevelTwo, Evidence]:
     """Return spectrum, hyperparameters and evidence with ``dK`` for a positive semidefinite Gram matrix."""
     spectrum = complete_spectrum(K, y, design)
     found = level2(spectrum)
-    factor, value = occam(spectrum, found), log_evidence(spectrum, found)
+    q = y.shape[1]
+    factor, value = occam(design, q, found.gamma_eff), log_evidence(design, q, found)
     terms, rows, latent = {"fit": value - factor, "occam": factor}, np.arange(design.n), np.array([np.log(found.gamma)])
     evidence = Evidence(value, terms, rows, _cotangent(spectrum, found), np.empty(0), Status.CONVERGED, latent, 1)
     return spectrum, found, evidence
@@ -78,7 +79,7 @@ def _cotangent(spectrum: Spectrum, found: LevelTwo) -> Matrix:
     power = spectrum.power
     R = max(float(p @ power) + spectrum.rest, VANISHING)
     u = float((p * (1.0 - p)) @ power)
-    used, unused = _shares(spectrum, found)
+    used, unused = _shares(design, found.gamma_eff)
     rho = -0.5 / used + 0.5 / unused
     determined = found.inside and found.curvature < -FLAT * F
     kappa = -rho * d1 / found.curvature if determined else 0.0

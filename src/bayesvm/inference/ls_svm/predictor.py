@@ -20,6 +20,7 @@ import dataclasses
 
 import numpy as np
 
+from bayesvm.inference.ls_svm.design import Design
 from bayesvm.inference.ls_svm.level1 import LevelOne
 from bayesvm.inference.ls_svm.level2 import LevelTwo
 from bayesvm.inference.ls_svm.spectrum import Spectrum
@@ -101,12 +102,27 @@ def group_weights(groups: Matrix, counts: Vector) -> tuple[Matrix, Vector]:
 
 def row_predictor(product: Product, spectrum: Spectrum, first: LevelOne, second: LevelTwo, groups: Matrix) -> Predictor:
     """Build the predictor of a machine that rests on all training rows; ``groups`` is an indicator matrix (n, C)."""
-    design = spectrum.design
-    T = design.scaled(spectrum.basis)
+    gain = second.gamma / (1.0 + second.gamma * spectrum.values)
+    return coordinate_predictor(product, spectrum.design, spectrum.basis, gain, first, second, groups)
+
+
+def coordinate_predictor(
+    product: Product,
+    design: Design,
+    basis: Matrix,
+    gain: Vector,
+    first: LevelOne,
+    second: LevelTwo,
+    groups: Matrix,
+) -> Predictor:
+    r"""Build the predictor from any basis (n, r) of scaled space in which the inverse is diagonal.
+
+    :math:`P (P^\top \tilde K P + I/\gamma)^{-1} P^\top` is ``basis`` times ``gain`` times the transpose of ``basis``.
+    """
+    T = design.scaled(basis)
     rho, totals = group_weights(groups, design.counts)
     K_rho = product(rho)
     anchors = GroupCentres(rho, T.T @ K_rho, rho.T @ K_rho, totals)
-    gain = second.gamma / (1.0 + second.gamma * spectrum.values)
     return Predictor(first.alpha, first.bias, T, gain, second.mu, second.zeta, anchors, design.bias)
 
 
@@ -144,4 +160,4 @@ def feature_predictor(
     return Predictor(lift(w), bias, lift(coordinates), gain, second.mu, second.zeta, anchors, has_bias)
 
 
-__all__ = ["GroupCentres", "Predictor", "feature_predictor", "group_weights", "row_predictor"]
+__all__ = ["GroupCentres", "Predictor", "coordinate_predictor", "feature_predictor", "group_weights", "row_predictor"]

@@ -153,7 +153,7 @@ class FixedSizeLeastSquares(LeastSquares):
         """Return the levels on all rows at the learnt theta; the model keeps the evidence of level 3."""
         return super().model(getattr(objective, "levels", objective), maximum, data)
 
-    def _levels(self, kernel: Kernel, data: TrainingData, design: Design) -> Levels:
+    def _levels(self, kernel: Kernel, data: TrainingData, design: Design, log_gamma: Vector | None) -> Levels:
         """Return the levels in the span of inducing inputs: of as many as the noise that they find makes useful."""
         choice, pool = self._chosen(kernel, data)
         rest = (kernel, data.X, data.y, design, class_groups(data))

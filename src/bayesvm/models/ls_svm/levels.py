@@ -14,6 +14,8 @@ from bayesvm.inference.ls_svm import (
     Predictor,
     Spectrum,
     complete_spectrum,
+    coordinate_predictor,
+    factored,
     feature_predictor,
     feature_spectrum,
     leading_spectrum,
@@ -22,6 +24,7 @@ from bayesvm.inference.ls_svm import (
     row_predictor,
     solve_iterative,
     solve_spectral,
+    solved_by,
 )
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
@@ -132,8 +135,26 @@ def complete_levels(kernel: Kernel, X: Inputs, y: Matrix, design: Design, groups
     predictor = row_predictor(K.__matmul__, spectrum, first, found, groups)
     report = Approximation("complete", spectrum.values.size, solve_residual=first.residual)
     return Levels(
-        np.arange(design.n), predictor, first.latent, found, log_evidence(spectrum, found), first.status, report
+        np.arange(design.n),
+        predictor,
+        first.latent,
+        found,
+        log_evidence(design, y.shape[1], found),
+        first.status,
+        report,
     )
+
+
+def factored_levels(kernel: Kernel, X: Inputs, y: Matrix, design: Design, groups: Matrix, log_gamma: float) -> Levels:
+    """Return the levels by Cholesky factors, with the best gamma near the given one."""
+    K = kernel.gram(X)
+    level = factored(K, y, design, log_gamma)
+    found, size = level.found, level.basis.shape[1]
+    first = solved_by(level.solution, K.__matmul__, y, design, found.gamma)
+    predictor = coordinate_predictor(K.__matmul__, design, level.basis, np.ones(size), first, found, groups)
+    report = Approximation("complete", size, solve_residual=first.residual)
+    evidence = log_evidence(design, y.shape[1], found)
+    return Levels(np.arange(design.n), predictor, first.latent, found, evidence, first.status, report)
 
 
 def leading_levels(
@@ -160,7 +181,13 @@ def leading_levels(
         variance_excess=left / (1.0 + left),
     )
     return Levels(
-        np.arange(design.n), predictor, first.latent, found, log_evidence(spectrum, found), first.status, report
+        np.arange(design.n),
+        predictor,
+        first.latent,
+        found,
+        log_evidence(design, y.shape[1], found),
+        first.status,
+        report,
     )
 
 
@@ -195,7 +222,17 @@ def landmark_levels(kernel: Kernel, X: Inputs, y: Matrix, design: Design, groups
     whole = float(v @ kernel.diag(X))
     left = max(0.0, 1.0 - float(np.trace(products)) / whole) if whole > 0.0 else 0.0
     report = Approximation("landmarks", spectrum.values.size, left_out=left, variance_excess=float("nan"))
-    return Levels(landmarks, predictor, latent, found, log_evidence(spectrum, found), Status.CONVERGED, report)
+    return Levels(
+        landmarks, predictor, latent, found, log_evidence(design, y.shape[1], found), Status.CONVERGED, report
+    )
 
 
-__all__ = ["Approximation", "Levels", "complete_levels", "landmark_levels", "leading_levels", "parts"]
+__all__ = [
+    "Approximation",
+    "Levels",
+    "complete_levels",
+    "factored_levels",
+    "landmark_levels",
+    "leading_levels",
+    "parts",
+]

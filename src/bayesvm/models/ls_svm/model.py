@@ -9,21 +9,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesvm.hyper import Maximum
-from bayesvm.hyper.ls_svm import LevelsObjective, maximize_levels
+from bayesvm.hyper.ls_svm import LevelsObjective
+from bayesvm.hyper.ls_svm_rows import MANY, maximize_on_parts
 from bayesvm.inference.ls_svm import Design, Moderator, robust_weights, softmax_log_odds
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import GaussianNoise
 from bayesvm.linalg.covariance_root import covariance_root
 from bayesvm.models.base import Candidate, ModelSpec, TrainingData
-from bayesvm.models.ls_svm.levels import Levels, complete_levels, landmark_levels, leading_levels
+from bayesvm.models.ls_svm.levels import Levels, complete_levels, factored_levels, landmark_levels, leading_levels
 from bayesvm.models.ls_svm.prune import prune
 from bayesvm.models.predictor import blocks
 from bayesvm.models.rvm import distinct_starts
 from bayesvm.typing import Indices, Matrix, Vector
 
 #: Rows up to which all eigenpairs are kept by default, how many are kept beyond, and rows on which theta is learnt.
-COMPLETE = 3000
+COMPLETE = 4000
 KEPT = 500
 SEARCHED = 2000
 #: Length scales of the first starts, relative to the typical distance of two rows.
@@ -178,7 +179,7 @@ class LeastSquares(ModelSpec):
         Least ratio of noise to prior variance; see :class:`~bayesvm.inference.ls_svm.Design`.
     """
 
-    search: ClassVar[Any] = staticmethod(maximize_levels)
+    search: ClassVar[Any] = staticmethod(maximize_on_parts)
 
     fit_intercept: bool = True
     n_components: int | None = None
@@ -202,7 +203,7 @@ class LeastSquares(ModelSpec):
     def model(self, objective: LevelsObjective, maximum: Maximum, data: TrainingData) -> LeastSquaresModel:
         """Return the levels on all rows at the learnt theta."""
         kernel, design = objective.kernel.with_theta(maximum.theta), self._design(data)
-        levels = self._levels(kernel, data, design)
+        levels = self._levels(kernel, data, design, maximum.latent if objective.design.n == data.n_rows else None)
         curve: tuple[tuple[int, float], ...] = ()
         if self.prune is not None:
             levels, curve = self._pruned(kernel, data, design, levels)
@@ -226,9 +227,9 @@ class LeastSquares(ModelSpec):
         weights = robust_weights(data.y - model.levels.latent)
         own = dataclasses.replace(data, weights=weights if data.weights is None else weights * data.weights)
         objective = dataclasses.replace(model.objective, design=self._design(self._searched(own)))
-        maximum = model.maximum
+        maximum = dataclasses.replace(model.maximum, latent=None)  # gamma is another with other weights
         if self.relearn and self.options.optimize and objective.theta0.size:
-            new = maximize_levels(self.options.maximizer, objective, [maximum.theta])
+            new = maximize_on_parts(self.options.maximizer, objective, [maximum.theta])
             maximum = dataclasses.replace(new, history=maximum.history + new.history)
         again = self.model(objective, maximum, own)
         return dataclasses.replace(again, candidates=model.candidates)
@@ -253,7 +254,8 @@ class LeastSquares(ModelSpec):
             codes=None if data.codes is None else data.codes[rows],
         )
 
-    def _levels(self, kernel: Kernel, data: TrainingData, design: Design) -> Levels:
+    def _levels(self, kernel: Kernel, data: TrainingData, design: Design, log_gamma: Vector | None) -> Levels:
+        """Return the levels; ``log_gamma`` holds what the search found with all rows, if it did."""
         X, y, groups, n = data.X, data.y, class_groups(data), data.n_rows
         rng = self.options.rng()
         if self.landmarks is not None and self.landmarks < n:
@@ -261,7 +263,9 @@ class LeastSquares(ModelSpec):
             return landmark_levels(kernel, X, y, design, groups, rows)
         kept = KEPT if self.n_components is None else self.n_components
         if (self.n_components is None and n <= COMPLETE) or kept >= design.size:
-            return complete_levels(kernel, X, y, design, groups)
+            if log_gamma is None or n < MANY:
+                return complete_levels(kernel, X, y, design, groups)
+            return factored_levels(kernel, X, y, design, groups, float(log_gamma[0]))
         return leading_levels(kernel, X, y, design, groups, kept, rng)
 
     def _pruned(

@@ -1,0 +1,61 @@
+"""The search for the kernel of a least-squares machine on parts of the rows."""
+
+import numpy as np
+import pytest
+
+from bayesvm.hyper import Maximizer, ls_svm_rows
+from bayesvm.hyper.ls_svm import JointObjective, LevelsObjective, maximize_levels
+from bayesvm.hyper.ls_svm_rows import maximize_on_parts
+from bayesvm.inference.ls_svm import Design
+from bayesvm.kernels import Gaussian
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.testing import five_point, relative_error
+
+D = 3
+
+
+def problem(n, noise=0.3, seed=0, weighted=False):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, D))
+    y = np.sin(1.5 * X[:, 0]) + 0.3 * X[:, 1] + noise * rng.normal(size=n)
+    weights = rng.uniform(0.5, 2.0, n) if weighted else None
+    return LevelsObjective(Gaussian().fix("variance").bind(D), Inputs(X), y[:, None], Design(n, True, weights))
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.3, 2.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_end_is_that_of_the_search_with_all_rows(noise, weighted, monkeypatch):
+    monkeypatch.setattr(ls_svm_rows, "MANY", 100)
+    objective = problem(260, noise, weighted=weighted)
+    starts = [np.array([-1.0]), np.array([0.5]), np.array([2.0])]
+    few, all_rows = (search(Maximizer(), objective, starts) for search in (maximize_on_parts, maximize_levels))
+    exact = objective.evaluate(few.theta)
+    assert exact.value > all_rows.value - 0.01
+    np.testing.assert_allclose(few.value, exact.value, atol=0.01)
+    np.testing.assert_allclose(few.latent, exact.evidence.latent, atol=0.1)
+    assert few.status.ok
+    assert all(record.end.shape == (1,) for record in few.history)
+
+
+def test_few_rows_and_tied_features_are_searched_as_a_whole():
+    objective = problem(50)
+    starts = [np.array([0.0]), np.array([1.0])]
+    parts, whole = (search(Maximizer(), objective, starts) for search in (maximize_on_parts, maximize_levels))
+    assert parts.value == whole.value
+    np.testing.assert_array_equal(parts.theta, whole.theta)
+
+
+def test_gradient_and_value_of_a_tilted_objective():
+    objective = JointObjective(problem(40), tilt=np.array([0.7]))
+    point = np.array([0.2, 0.4])
+    here = objective.evaluate(point)
+    assert relative_error(here.gradient, five_point(lambda t: objective.evaluate(t).value, point, 1e-4)) < 1e-6
+    np.testing.assert_allclose(objective.value(point), here.value, rtol=1e-12)
+
+
+def test_the_slope_of_the_occam_factor():
+    objective = problem(60)
+    theta = np.array([0.4])
+    slope = ls_svm_rows._occam_slope(objective, np.append(theta, 0.0))
+    numeric = five_point(lambda t: objective.evaluate(t).evidence.terms["occam"], theta, 1e-4)
+    assert relative_error(slope, numeric) < 1e-5
