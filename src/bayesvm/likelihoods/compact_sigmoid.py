@@ -11,7 +11,7 @@ from scipy.special import erfc
 
 from bayesvm.likelihoods.base import Classification, Derivatives
 from bayesvm.likelihoods.quadrature import EDGE, NODES, RULES, WEIGHTS, WIDTHS, fixed_rule, in_blocks, moving_rule
-from bayesvm.likelihoods.tilted import Tilted, tilted, tilted_power
+from bayesvm.likelihoods.tilted import Tilted, log_normalizer, tilted, tilted_power
 from bayesvm.typing import Matrix, Vector
 
 #: Means below -1 - DEEP standard deviations are left to the general quadrature: what counts there is the corner at -1.
@@ -73,6 +73,17 @@ def _(likelihood: CompactSigmoid, t: Vector, var: Vector) -> Tilted:
     if np.any(deep):
         found[:, deep] = dataclasses.astuple(tilted_power(likelihood, t[deep], var[deep]))
     return Tilted(*found)
+
+
+@log_normalizer.register
+def _(likelihood: CompactSigmoid, t: Vector, var: Vector) -> Vector:
+    """Return the logarithms of the same integrals for wide Gaussians; for narrow ones the distance to -1 counts."""
+    wide = np.sqrt(var) * WIDTHS[-1] >= 1.0
+    found = np.empty(t.size)
+    found[wide] = tilted(likelihood, t[wide], var[wide]).log_z
+    if not np.all(wide):
+        found[~wide] = log_normalizer.dispatch(object)(likelihood, t[~wide], var[~wide])
+    return found
 
 
 def _functions(likelihood: CompactSigmoid, t: Vector) -> Matrix:
