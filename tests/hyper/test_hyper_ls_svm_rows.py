@@ -41,7 +41,7 @@ def test_the_end_is_that_of_the_search_with_all_rows(noise, weighted, monkeypatc
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "whole"), [(1, 1847.795), (3, 1959.207)])
 def test_the_end_that_is_lower_on_every_part_is_not_lost(seed, whole):
-    """With 500 and 1000 rows the longer length scale leads by tens of nats, with 2000 the shorter one; see design.md."""
+    """With 500 and 1000 rows the longer length scale leads by tens of nats, with 2000 the shorter one."""
     X, y, _ = make_ringnorm(2000, d=20, random_state=np.random.default_rng(seed))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     targets = np.where(y == y.max(), 1.0, -1.0)[:, None]
