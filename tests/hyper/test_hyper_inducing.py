@@ -217,3 +217,13 @@ def test_weights_of_a_warm_start_that_are_worse_than_none_are_dropped():
     reached = objective.evaluate(objective.theta0)
     again = objective.evaluate(objective.theta0, -1e3 * reached.evidence.latent)
     assert again.value == pytest.approx(reached.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_mode_at_rounding_is_not_sought_any_further(seed):
+    X, y, noise = problem(lib.GaussianNoise(1e-8), n=30, seed=seed)
+    weights = np.random.default_rng(seed).permutation(np.geomspace(1e-4, 4e5, 30))
+    objective = InducingObjective(Gaussian(2.0, 0.1) + Constant(), lib.Weighted(noise, weights), X, y, np.arange(12))
+    evidence = objective.evaluate(objective.theta0).evidence
+    assert evidence.status in (Status.CONVERGED, Status.STALLED)
+    assert evidence.n_iter < 20

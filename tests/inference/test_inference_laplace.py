@@ -12,7 +12,7 @@ import bayesvm.likelihoods as lib
 from bayesvm.exceptions import IncompatibleError
 from bayesvm.inference import Evidence, Exact, Inference, Laplace, Posterior
 from bayesvm.kernels import Constant, Gaussian
-from bayesvm.solvers import Newton, Status
+from bayesvm.solvers import SMO, Newton, Status
 from bayesvm.testing import check_inference, five_point
 from bayesvm.testing.solvers import problem
 
@@ -306,3 +306,9 @@ def test_weights_equal_repeated_rows():
         weighted = TIGHT.infer(K, y, lib.Weighted(likelihood, w.astype(float)))[1]
         np.testing.assert_allclose(weighted.value, repeated.value, rtol=1e-10)
         np.testing.assert_allclose(weighted.dphi, repeated.dphi, rtol=1e-6, atol=1e-9)
+
+
+def test_a_solver_that_cannot_treat_the_loss_is_replaced():
+    by_dual = Laplace(SMO())
+    assert by_dual.suited(lib.Trigonometric()) is by_dual
+    assert by_dual.suited(lib.RaisedCosine()) == Laplace(Newton())  # no dual is known

@@ -43,8 +43,8 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         One length scale per feature (automatic relevance determination) in every part of the given kernel that can
         have it, or of the paper's kernel: nothing is chosen then.
     likelihood : str or likelihood
-        "auto": the trigonometric one, the paper's; with more rows than exact inference takes (see ``inducing``) the
-        logistic one is tried beside it on a sample, and the one with the higher evidence is taken. By name:
+        "auto": the trigonometric one, the paper's; with more than 3000 rows the logistic one is tried beside it on a
+        sample, and the one with the higher evidence is taken. By name:
         "trigonometric", "raised-cosine" (the same shape with a continuous second derivative), "logistic" or "probit"
         (Gaussian process classifiers, not sparse); or an object of :mod:`bayesvm.likelihoods`.
     inference : {"laplace", "ep"} or Inference
@@ -66,7 +66,8 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         exported models then cost as many. "auto": 0.02, but None for ``posterior="laplace"`` with ``calibrate=None``,
         the paper's machine. None: all rows with a coefficient predict.
     inducing : "auto", int or None
-        Inference for many rows. None: exact, whatever the number of rows. "auto": exact up to 3000 rows; beyond, by
+        Inference for many rows. None: exact, whatever the number of rows. "auto": exact up to 3000 rows (two classes
+        with a kernel that is chosen: 5000, and the choice is made on a part of them); beyond, by
         inducing inputs and neighbouring rows, as the data need them, with ``kernel``, or without one a Gaussian or a
         Matern kernel with one length scale per feature. A number: by as many inducing inputs at most. Predictions are
         then those of ``inference`` (``posterior`` does not apply); see the guide on large data.
