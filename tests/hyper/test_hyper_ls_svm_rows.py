@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bayesvm.datasets import make_ringnorm
 from bayesvm.hyper import Maximizer, ls_svm_rows
 from bayesvm.hyper.ls_svm import JointObjective, LevelsObjective, maximize_levels
 from bayesvm.hyper.ls_svm_rows import maximize_on_parts
@@ -35,6 +36,19 @@ def test_the_end_is_that_of_the_search_with_all_rows(noise, weighted, monkeypatc
     np.testing.assert_allclose(few.latent, exact.evidence.latent, atol=0.1)
     assert few.status.ok
     assert all(record.end.shape == (1,) for record in few.history)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "whole"), [(1, 1847.795), (3, 1959.207)])
+def test_the_end_that_is_lower_on_every_part_is_not_lost(seed, whole):
+    """With 500 and 1000 rows the longer length scale leads by tens of nats, with 2000 the shorter one."""
+    X, y, _ = make_ringnorm(2000, d=20, random_state=np.random.default_rng(seed))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    targets = np.where(y == y.max(), 1.0, -1.0)[:, None]
+    kernel = Gaussian().fix("variance").bind(20)
+    objective = LevelsObjective(kernel, Inputs(X), targets, Design(2000, least_noise=1e-2))
+    starts = [np.log([share * np.sqrt(40.0)]) for share in (0.35, 0.15, 0.8, 2.0)]
+    assert maximize_on_parts(Maximizer(), objective, starts).value > whole - 0.05
 
 
 def test_few_rows_and_tied_features_are_searched_as_a_whole():

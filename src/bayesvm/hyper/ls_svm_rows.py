@@ -8,8 +8,7 @@ the number of rows: near their goal two or three evaluations with all rows are e
 The evidence has as a rule two maxima, a short length scale with little noise and a long one with more, and it is the
 number of rows that decides between them: the lower one by far on a part may be the higher by far on all. So beside the
 ends that were found the best kernel with the noise at its least goes on from part to part, and the search with all rows
-begins at the end that is highest there. A value with all rows tells which that is, unless one end leads and its lead
-has grown with the rows.
+begins at the end that is highest there, as a value with all rows tells.
 
 Level 3 differs from level 2 by the Occam factor, :math:`-\tfrac12 \ln q d - \tfrac12 \ln q (F - d)`, whose slope in the
 logarithms of the kernel's parameters is below one and next to constant, where the curvature of level 2 grows with the
@@ -36,35 +35,16 @@ from bayesvm.typing import Matrix, Vector
 MANY = 600
 #: Factor of the tolerance on parts of the rows.
 COARSE = 10.0
-#: Nats below the highest end within which an end is searched from, too; least lead, and least growth of a lead, that
-#: decide.
+#: Nats below the highest end with all rows within which an end is searched from, too.
 CLOSE = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
 class End:
-    """Where a search on some of the rows ended.
-
-    Attributes
-    ----------
-    record : StartRecord
-        The search.
-    quiet : bool
-        Whether the noise was kept at its least.
-    before : float or None
-        Value of the end with half the rows, where it comes from, None on the first part.
-    """
+    """Where a search on some of the rows ended, and whether the noise was kept at its least."""
 
     record: StartRecord
     quiet: bool = False
-    before: float | None = None
-
-    def leads(self, other: End) -> bool:
-        """Whether it is higher, and by more than with half the rows."""
-        if self.before is None or other.before is None:
-            return False
-        lead = self.record.value - other.record.value
-        return lead > CLOSE and lead - (self.before - other.before) > CLOSE
 
 
 def maximize_on_parts(maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector]) -> Maximum:
@@ -119,17 +99,13 @@ def _occam_slope(objective: LevelsObjective, point: Vector) -> Vector:
 def _on_more_rows(maximizer: Maximizer, objective: JointObjective, end: End) -> End:
     """Go on with twice the rows."""
     found = maximizer.maximize(objective, [end.record.end], metrics=[_with_twice_the_rows(end.record)])
-    return dataclasses.replace(end, record=found.history[0], before=end.record.value)
+    return dataclasses.replace(end, record=found.history[0])
 
 
 def _on_all_rows(maximizer: Maximizer, objective: JointObjective, ends: Sequence[End]) -> Maximum:
     """Go on from the end that is highest with all rows, and from those close to it."""
-    first = max(ends, key=lambda end: end.record.value)
-    if all(end is first or first.leads(end) for end in ends):
-        near = [first.record]
-    else:
-        values = [objective.value(end.record.end) for end in ends]
-        near = [end.record for end, value in zip(ends, values, strict=True) if value >= max(values) - CLOSE]
+    values = [objective.value(end.record.end) for end in ends] if len(ends) > 1 else [0.0]
+    near = [end.record for end, value in zip(ends, values, strict=True) if value >= max(values) - CLOSE]
     metrics = [_with_twice_the_rows(record) for record in near]
     return maximizer.maximize(objective, [record.end for record in near], metrics=metrics)
 
