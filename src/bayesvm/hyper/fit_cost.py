@@ -15,9 +15,10 @@ LAST = 15
 FORMS = 2
 VARIANTS = 5
 #: Of an exact fit of labels: evaluations of all candidates on a part of the rows, and of those that go on with all
-#: rows, expectation propagation included; matrices of n x n numbers at its peak.
+#: rows, expectation propagation included; matrices of n x n numbers at its peak, and at that of any exact fit.
 CHOICE = 60
 FINISH = 20
+CHOICE_MATRICES = 10
 EXACT_MATRICES = 5
 
 
@@ -67,7 +68,7 @@ def expected_exact_fit(n_rows: int, n_features: int, part: int) -> Cost:
         return evaluations * (float(n) ** 3 + float(n) ** 2 * (ENTRY + FEATURE * n_features))
 
     operations = search(min(n_rows, part), CHOICE) + search(n_rows, FINISH)
-    return Cost(8.0 * (EXACT_MATRICES * n_rows**2 + 3 * n_rows * n_features), operations)
+    return Cost(8.0 * (CHOICE_MATRICES * n_rows**2 + 3 * n_rows * n_features), operations)
 
 
 __all__ = ["expected_exact_fit", "expected_fit"]
