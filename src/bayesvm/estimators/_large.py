@@ -110,15 +110,11 @@ def _state_cost(data: TrainingData, spec: GaussianProcess) -> str:
     if isinstance(spec, LargeProcess):
         chosen = isinstance(spec.candidates, ChoiceOnSample) and spec.candidates.kernel is None
         sizes: dict[str, Any] = {"quadratic": spec.likelihood.traits.quadratic, "size": spec.size, "chosen": chosen}
-        cost, how = (
-            expected_fit(n, data.n_features, outputs, **sizes),
-            "inducing inputs and neighbours instead of exact inference",
-        )
+        cost = expected_fit(n, data.n_features, outputs, **sizes)
+        how = "inducing inputs and neighbours instead of exact inference"
     else:
-        cost, how = (
-            expected_exact_fit(n, data.n_features, PART),
-            "exact inference, with a kernel chosen on a part of them",
-        )
+        cost = expected_exact_fit(n, data.n_features, PART)
+        how = "exact inference, with a kernel chosen on a part of them"
     needs = f"{cost.memory / 2**20:.0f} MiB and {_duration(cost.seconds)}"
     logger.info("%d rows, %d features: %s, up to about %s on one core", n, data.n_features, how, needs)
     available = physical_memory()
