@@ -17,7 +17,7 @@ from sklearn.metrics import log_loss
 
 import bayesvm.likelihoods as lib
 from bayesvm.estimators.gaussian_process import GPClassifier
-from bayesvm.estimators.variational_svc import STATIONARY, VariationalSVC
+from bayesvm.estimators.variational_svc import VariationalSVC
 from bayesvm.experiments import Source
 from bayesvm.experiments.seeger1999_table1 import data_set
 from bayesvm.hyper import EvidenceObjective
@@ -133,8 +133,8 @@ def inner() -> None:
 def _inner_row(kernel: Kernel, X: np.ndarray, y: np.ndarray) -> list[float]:
     methods: list[tuple[Inference, lib.Likelihood]] = [
         (Laplace(), lib.Logistic()),
-        (Variational(tol=STATIONARY), lib.Logistic()),
-        (Variational(tol=STATIONARY), lib.NormalizedHinge().fix("C")),
+        (Variational(), lib.Logistic()),
+        (Variational(), lib.NormalizedHinge().fix("C")),
     ]
     counts, runs = [], []
     for method, likelihood in methods:

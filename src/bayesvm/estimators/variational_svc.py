@@ -31,9 +31,6 @@ from bayesvm.typing import Matrix
 
 #: Variance of the constant that stands for a flat prior on the bias; margins are of order one to ten.
 FLAT = 1e6
-#: Violation of the stationarity conditions, in posterior standard deviations, at which the Gaussian counts as found:
-#: its bound is then right to 1e-5 nats, and its gradient to 2e-4 of its size, in 30 settings measured.
-STATIONARY = 1e-4
 
 #: Hyperprior of length scales of single features; a feature whose relevance falls to a hundredth costs about one nat.
 SHARES = ByName({"*lengthscale[*": RelevanceShares(0.25)})
@@ -185,7 +182,7 @@ class VariationalSVC(ModelEvidenceMixin, BayesianClassifier):
         return VariationalProcess(
             self._candidates(),
             likelihood,
-            Variational(tol=STATIONARY) if self.covariance == "full" else FactorAnalysed(int(self.rank or 0)),
+            Variational() if self.covariance == "full" else FactorAnalysed(int(self.rank or 0)),
             None,
             self.calibrate,
             bias_variance=FLAT if self.fit_intercept else 0.0,

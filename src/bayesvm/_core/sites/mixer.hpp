@@ -12,15 +12,23 @@ public:
 
   explicit Mixer(std::size_t depth) : depth_(depth) {}
 
-  // The next iterate, given the last one and its image.
-  Vector next(const Vector& x, const Vector& image) {
+  // Begins afresh.
+  void forget() {
+    x_.clear();
+    changes_.clear();
+  }
+
+  // The next iterate, given the last one, its image, and how far to go towards the combined image.
+  Vector next(const Vector& x, const Vector& image, double step) {
     Vector residual(x.size()), out(image);
     for (std::size_t i = 0; i < x.size(); ++i)
       residual[i] = image[i] - x[i];
+    Vector left = residual;
     if (!x_.empty()) {
       add_change(x, residual);
-      subtract_projection(residual, out);
+      subtract_projection(left, out);
     }
+    subtract(out, 1.0 - step, left);
     x_ = x;
     residual_ = std::move(residual);
     return out;
@@ -58,7 +66,7 @@ private:
 
   // The changes, made orthogonal one after the other, are taken out of the residual, and out of the image with it.
   // What is left of a change that depends on newer ones up to rounding is left out.
-  void subtract_projection(Vector residual, Vector& image) const {
+  void subtract_projection(Vector& residual, Vector& image) const {
     constexpr double kDependent = 1e-7;
     std::vector<Change> basis;
     for (const Change& change : changes_) {

@@ -17,6 +17,9 @@ namespace {
 // See bayesvm.inference.ep for what these are.
 constexpr std::size_t kDepth = 5;
 constexpr int kPredictions = 25;
+constexpr std::size_t kMixtures = 10;
+constexpr double kContracting = 0.5;
+constexpr double kSmallestStep = 0.1;
 constexpr double kPredicted = 0.25;
 constexpr double kUseful = 0.3;
 constexpr double kReentry = 4.0;
@@ -40,24 +43,27 @@ public:
     Propagated out;
     if (!sweep(std::move(start), out.last)) return out;
     scale_ = out.last.marginals.var;
-    double predict_below = kPredicted;
     const int most = std::min(limits_.max_iter, kPatience);
     for (out.n_iter = 1; out.n_iter <= most; ++out.n_iter) {
       const Sweep& old = out.last;
       if (old.matched.residual <= limits_.tol) {
         out.converged = true;
-        if (limits_.settle > 0.0 && old.matched.residual > kRough)
+        if (limits_.settle > 0.0 && old.matched.residual > kRough) {
+          scale_ = old.marginals.var;
           settled(out.last, limits_.settle, out.last.matched, out.last.marginals);
+        }
         break;
       }
-      const bool predicts = old.matched.residual < predict_below;
+      const bool predicts = old.matched.residual < predict_below_;
       Matched ahead;
       Marginals there;
       const bool found = predicts && settled(out.last, limits_.tol, ahead, there);
       Sweep next;
-      if (!sweep(found ? std::move(ahead.image) : damped(old), next)) break;
-      if (predicts && next.matched.residual > kUseful * old.matched.residual)
-        predict_below = kUseful * old.matched.residual;
+      const bool mixes = !predicts && old.matched.residual < mix_below_;
+      Sites target = found   ? std::move(ahead.image)
+                     : mixes ? mixed(mixer_, old.sites, old.matched.image, step_)
+                             : damped(old);
+      if (!sweep(std::move(target), next)) break;
       learn(old, next);
       out.last = std::move(next);
     }
@@ -71,6 +77,9 @@ private:
   const Limits& limits_;
   std::size_t n_;
   Vector shares_, scale_; // how far each site goes when sweeps are damped; the unit of its precision
+  Mixer mixer_{kDepth};
+  double step_ = 1.0, predict_below_ = kPredicted, mix_below_ = kContracting;
+  std::vector<double> trail_; // residuals of sweeps that were mixed in a row, the oldest first
 
   // The posterior with the given sites and what matches; false if that leads beyond what is treated here.
   bool sweep(Sites sites, Sweep& out) const {
@@ -142,8 +151,33 @@ private:
     return out;
   }
 
-  // Sites that had to turn back go less far, the others farther.
+  // Adapts to what the last step has brought; see bayesvm.inference.ep._Steps.learn.
   void learn(const Sweep& old, const Sweep& next) {
+    adapt(old.matched.residual, next.matched.residual);
+    turn(old, next);
+  }
+
+  void adapt(double old, double next) {
+    if (next > old)
+      step_ = std::max(0.7 * step_, kSmallestStep);
+    else if (next < 0.5 * old)
+      step_ = std::min(1.0, 1.2 * step_);
+    const bool worse = next > 2.0 * old || next > kContracting;
+    if (old < predict_below_) {
+      if (next > kUseful * old) predict_below_ = kUseful * old;
+    } else if (old < mix_below_) {
+      trail_.push_back(old);
+      if (trail_.size() > kMixtures) trail_.erase(trail_.begin());
+      if (worse || (trail_.size() == kMixtures && next > 0.5 * trail_.front())) mix_below_ = kUseful * old;
+    }
+    if (worse || !(old < mix_below_)) {
+      mixer_.forget();
+      trail_.clear();
+    }
+  }
+
+  // Sites that had to turn back go less far, the others farther.
+  void turn(const Sweep& old, const Sweep& next) {
     const auto missing_tau = [](const Sweep& s, std::size_t i) { return s.matched.image.tau[i] - s.sites.tau[i]; };
     const auto missing_pull = [](const Sweep& s, std::size_t i) { return s.matched.slope[i] - s.marginals.alpha[i]; };
     for (std::size_t i = 0; i < n_; ++i) {
@@ -154,7 +188,7 @@ private:
   }
 
   // A mixture of the last steps, with sites that mixing made impossible replaced by their images.
-  Sites mixed(Mixer& mixer, const Sites& sites, const Sites& image) const {
+  Sites mixed(Mixer& mixer, const Sites& sites, const Sites& image, double step) const {
     const auto scaled = [&](const Sites& from) {
       Vector out(2 * n_);
       for (std::size_t i = 0; i < n_; ++i) {
@@ -163,7 +197,7 @@ private:
       }
       return out;
     };
-    const Vector next = mixer.next(scaled(sites), scaled(image));
+    const Vector next = mixer.next(scaled(sites), scaled(image), step);
     Sites out = image;
     for (std::size_t i = 0; i < n_; ++i)
       if (image.tau[i] != 0.0 && next[i] >= 0.0) {
@@ -189,7 +223,7 @@ private:
     Marginals q = from;
     Vector dtau(m), pull(m), moved(m, 0.0), wider(m);
     for (int trial = 0; trial < kPredictions; ++trial) {
-      sites = mixed(mixer, sites, matched.image);
+      sites = mixed(mixer, sites, matched.image, 1.0);
       for (std::size_t k = 0; k < m; ++k) {
         const auto i = static_cast<std::size_t>(M[k]);
         dtau[k] = sites.tau[i] - at.sites.tau[i];
