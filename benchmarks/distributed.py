@@ -1,22 +1,27 @@
 """Machines for rows that are in files or on a Dask cluster of this computer (loopback only).
 
-``python -m benchmarks.distributed [files] [ringnorm] [--sizes N ...] [--tasks NAME ...] [--json FILE]``
+``python -m benchmarks.distributed [files] [ringnorm] [--sizes N ...] [--tasks NAME ...] [--rows N] [--json FILE]``
 
 *files*: a folder of Parquet files is fitted by two threads of one process with 500 inducing inputs, without Dask. Time,
-peak of the resident memory, and the time to predict as many rows as the largest size. *ringnorm*: 200000 rows, by two
-threads and by two workers of a cluster, and how far the two results are apart. Every fit has a process of its own.
+peak of the resident memory, and the time to predict as many rows as the largest size. *ringnorm*: 200000 rows (or as
+many as are asked for), by two threads, by two workers of a cluster from two partitions of the rows, and with a worker
+that is killed in the middle, and how far the results are apart. Every fit has a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +39,9 @@ FEATURES = 10
 INDUCING = 500
 RINGNORM = 200_000
 TEST_ROWS = 10_000
+#: Ways to fit the same rows: rows of a part of the Dask array, None for an array in threads.
+KILLED = "workers, one of them killed"
+WAYS = {"threads": None, "workers": 17_000, "workers, another partition": 41_000, KILLED: 17_000}
 
 
 def draw(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -89,30 +97,76 @@ def fit_files(folder: str, n: int, task: str, predicted: int) -> dict[str, Any]:
     return {**found, "nll": -float(np.mean(np.log(own)))}
 
 
-def fit_ringnorm(where: str) -> dict[str, Any]:
-    """Fit ringnorm by two threads or by two workers."""
-    X, y = ringnorm(RINGNORM, np.random.default_rng(0))
+def fit_ringnorm(n: int, where: str, answers: str, after: int = 0) -> dict[str, Any]:
+    """Fit n rows of ringnorm in one of the ways of ``WAYS``, and write the log odds of new rows to a file.
+
+    One of the workers is killed once ``after`` evaluations are done, if that is not zero.
+    """
+    X, y = ringnorm(n, np.random.default_rng(0))
     Xt, yt = ringnorm(TEST_ROWS, np.random.default_rng(10**6))
     machine = DistributedSVC(inducing=INDUCING, n_jobs=2, random_state=0)
     began, spent = time.perf_counter(), processor()
-    if where == "threads":
+    part = WAYS[where]
+    if part is None:
         machine.fit(X, y)
     else:
         import dask.array as da
 
-        with local_cluster(2) as client:
-            machine.set_params(client=client).fit(da.from_array(X, chunks=(17_000, -1)), da.from_array(y, 17_000))
-    found = {"where": where, "seconds": time.perf_counter() - began, "processor_seconds": processor() - spent}
+        with local_cluster(2) as client, one_killed(client, after):
+            machine.set_params(client=client).fit(da.from_array(X, chunks=(part, -1)), da.from_array(y, part))
+    found = {
+        "where": where,
+        "rows": n,
+        "seconds": time.perf_counter() - began,
+        "processor_seconds": processor() - spent,
+    }
     log_proba = machine.predict_log_proba(Xt)
     column = (yt > 0.0).astype(int)
+    theta = machine.models_[0].theta
+    np.savez(answers, theta=theta, odds=log_proba[:, 1] - log_proba[:, 0], evidence=machine.log_evidence_)
     return {
         **found,
         "error": 100.0 * float(np.mean(np.argmax(log_proba, axis=1) != column)),
         "nll": -float(np.mean(log_proba[np.arange(yt.size), column])),
         "log_evidence": machine.log_evidence_,
         "inducing": machine.n_basis_,
-        "mean_latent": float(np.mean(machine.predict_latent(Xt)[0])),
+        "on_samples": machine.n_iter_ - sum(record.evaluations for record in machine.history_[-2:]),
     }
+
+
+@contextlib.contextmanager
+def one_killed(client: Any, after: int) -> Iterator[None]:
+    """Kill a worker of the cluster after as many evaluations (0: none), and make sure that it was."""
+    if not after:
+        yield
+        return
+    victim = next(iter(client.run(os.getpid).values()))
+
+    def kill() -> None:
+        while len(client.get_events("bayesvm")) < after:
+            time.sleep(0.05)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    yield
+    killer.join(10.0)
+    if victim in client.run(os.getpid).values():
+        raise RuntimeError("the worker is still alive: there were too few evaluations")
+
+
+def compare_ways(n: int, record: Callable[[Row], None]) -> None:
+    """Fit the same rows by threads, by workers from two partitions, and with a worker that is killed."""
+    with tempfile.TemporaryDirectory() as folder:
+        found: dict[str, dict[str, Any]] = {}
+        for where in WAYS:
+            after = found["threads"]["on_samples"] + 2 if where == KILLED else 0  # in the search on all rows
+            answers = str(Path(folder) / f"{len(found)}.npz")
+            found[where] = in_a_process(f"fit_ringnorm({n}, {where!r}, {answers!r}, {after})")
+            with np.load(answers) as own, np.load(str(Path(folder) / "0.npz")) as first:
+                apart = {name: float(np.max(np.abs(own[name] - first[name]))) for name in ("theta", "odds", "evidence")}
+            print(f"{where}: largest differences from threads: {apart}", flush=True)
+            record({"name": f"ringnorm, {where}, {n} rows", **found[where], "apart": apart})
 
 
 def in_a_process(call: str) -> dict[str, Any]:
@@ -145,6 +199,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=["files", "ringnorm", []], default=[])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
+    parser.add_argument("--rows", type=int, default=RINGNORM, help="of ringnorm")
     parser.add_argument("--json", help="file to which every row is added as soon as it is there")
     options = parser.parse_args()
     parts = options.parts or ["files", "ringnorm"]
@@ -156,8 +211,7 @@ def main() -> None:
     if "files" in parts:
         files(options.sizes, options.tasks, record)
     if "ringnorm" in parts:
-        for where in ("threads", "workers"):
-            record({"name": f"ringnorm, {where}", **in_a_process(f"fit_ringnorm({where!r})")})
+        compare_ways(options.rows, record)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.cluster import MiniBatchKMeans
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -23,10 +24,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
-#: Features up to which GPBoost runs: with the 21 of compactiv it had not ended after ten minutes.
-MOST_COORDINATES = 10
-#: Rows up to which support vector machines of all rows run.
+#: Rows and features up to which support vector machines of all rows run.
 MOST_ROWS = 10_000
+MOST_COORDINATES = 10
+#: Passes of stochastic variational inference over the rows, and rows of a step.
+EPOCHS = 100
+BATCH = 512
 #: Columns of Nystroem's approximation, and multiples of one over the number of features that are tried as gamma.
 COLUMNS = 500
 GAMMAS = (0.1, 0.3, 1.0)
@@ -69,7 +72,11 @@ def gpboost(**approximation: Any) -> Regressor:
 
 
 def svgp(X: np.ndarray, y: np.ndarray, Xt: np.ndarray) -> Predicted:
-    """Return the predictions of GPyTorch's stochastic variational machine, 500 inducing inputs and 30 epochs."""
+    """Return the predictions of GPyTorch's stochastic variational machine.
+
+    500 inducing inputs that begin at the centres of clusters and are learnt like the kernel, by 100 passes of Adam with
+    a rate of 0.01, which falls to a tenth of it for the last fifth.
+    """
     import gpytorch
     import torch
 
@@ -89,15 +96,18 @@ def svgp(X: np.ndarray, y: np.ndarray, Xt: np.ndarray) -> Predicted:
         def forward(self, x: Any) -> Any:
             return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
 
-    machine = Machine(inputs[torch.randperm(len(inputs))[:COLUMNS]].clone()).double()
+    clusters = MiniBatchKMeans(COLUMNS, n_init=1, random_state=0).fit(scale.transform(X))
+    machine = Machine(torch.tensor(clusters.cluster_centers_)).double()
     noise = gpytorch.likelihoods.GaussianLikelihood().double()
     bound = gpytorch.mlls.VariationalELBO(noise, machine, len(inputs))
     optimizer = torch.optim.Adam([*machine.parameters(), *noise.parameters()], lr=0.01)
-    for _ in range(30):
-        for rows in torch.randperm(len(inputs)).split(1024):
+    rate = torch.optim.lr_scheduler.MultiStepLR(optimizer, [EPOCHS * 4 // 5], gamma=0.1)
+    for _ in range(EPOCHS):
+        for rows in torch.randperm(len(inputs)).split(BATCH):
             optimizer.zero_grad()
             (-bound(machine(inputs[rows]), targets[rows])).backward()
             optimizer.step()
+        rate.step()
     machine.eval()
     noise.eval()
     with torch.no_grad():
@@ -143,10 +153,11 @@ def regressors(n: int, d: int) -> Iterator[tuple[str, Regressor, Any]]:
         yield name, pointwise(model), model if "Nystroem" not in name else None
     if n < MOST_ROWS and d < MOST_COORDINATES:
         yield "SVR, grid search", searched_svr, None
-    if installed("gpboost") and d <= MOST_COORDINATES:
+    if installed("gpboost"):
         yield "GPBoost, Vecchia, 20 neighbours", gpboost(gp_approx="vecchia", num_neighbors=20), None
         yield "GPBoost, FITC, 500 inputs", gpboost(gp_approx="fitc", num_ind_points=500), None
-        yield "GPBoost, full scale", gpboost(gp_approx="full_scale_vecchia"), None
+        full = gpboost(gp_approx="full_scale_vecchia", num_ind_points=200, num_neighbors=30)
+        yield "GPBoost, full scale, 200 inputs, 30 neighbours", full, None
     if installed("gpytorch"):
         yield "GPyTorch, SVGP, 500 inputs", svgp, None
 

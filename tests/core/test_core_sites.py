@@ -46,6 +46,26 @@ def test_inverses_of_triangular_matrices(n):
     np.testing.assert_array_equal(L, before)
 
 
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize(("forward", "backward"), [(True, False), (False, True), (True, True), (False, False)])
+def test_solutions_with_triangular_matrices(n, forward, backward):
+    L, B = lower(n), np.asfortranarray(np.random.default_rng(0).normal(size=(n, 7)))
+    before, right = L.copy(), B.copy()
+    found = sites.lower_solve(L, B, forward, backward)
+    np.testing.assert_allclose(found, reference.lower_solve(L, B, forward, backward), rtol=1e-10, atol=1e-10)
+    assert found.flags.f_contiguous
+    assert found.flags.writeable
+    np.testing.assert_array_equal(L, before)
+    np.testing.assert_array_equal(B, right)
+
+
+def test_solutions_of_nothing_and_of_the_wrong_size():
+    assert sites.lower_solve(lower(3), np.empty((3, 0), order="F"), True, True).shape == (3, 0)
+    assert sites.lower_solve(np.empty((0, 0), order="F"), np.empty((0, 4), order="F"), True, True).shape == (0, 4)
+    with pytest.raises(ValueError, match="expected 3 rows, found 2"):
+        sites.lower_solve(lower(3), np.ones((2, 4), order="F"), True, False)
+
+
 def test_results_are_symmetric_to_the_last_bit():
     for found in (sites.inverse(lower(150)), sites.lower_square(lower(150))):
         np.testing.assert_array_equal(found, found.T)

@@ -16,6 +16,7 @@ from bayesvm import BayesianLSSVC, BayesianLSSVR, BayesianSVC, BayesianSVR, GPCl
 from bayesvm.distributed import DistributedSVC, DistributedSVR
 from bayesvm.estimators import _large
 from bayesvm.hyper import large as search
+from bayesvm.hyper.fit_cost import CHOICE_MATRICES, EXACT_MATRICES
 from bayesvm.inference import EP
 from bayesvm.kernels import Constant, Gaussian, Matern32
 from bayesvm.likelihoods import Logistic, Trigonometric
@@ -266,6 +267,20 @@ def test_memory_is_asked_for_before_the_fit(monkeypatch):
     monkeypatch.setattr(_large, "physical_memory", lambda: 10_000)
     with pytest.raises(MemoryError, match=r"an exact fit of 150 rows needs about .* GiB.*use inducing='auto'"):
         GPRegressor(inducing=None).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "matrices"),
+    [({}, CHOICE_MATRICES), ({"kernel": "rbf"}, EXACT_MATRICES), ({"ard": True}, EXACT_MATRICES)],
+)
+def test_a_choice_of_the_kernel_needs_more_memory_than_a_given_one(options, matrices, monkeypatch):
+    X, _, y = waves(150)
+    needed = matrices * 8 * 150**2
+    monkeypatch.setattr(_large, "physical_memory", lambda: needed - 1)
+    with pytest.raises(MemoryError, match="an exact fit of 150 rows"):
+        GPRegressor(inducing=None, **options).fit(X, y)
+    monkeypatch.setattr(_large, "physical_memory", lambda: needed)
+    assert np.isfinite(GPRegressor(inducing=None, n_starts=1, **options).fit(X, y).log_evidence_)
 
 
 def test_what_a_fit_of_many_rows_needs_is_stated_before_it_and_refused_if_it_is_too_much(monkeypatch, caplog):

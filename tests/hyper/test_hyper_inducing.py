@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from kernel_instances import CASES, points
 from kernel_instances import IDS as KERNEL_IDS
+from threadpoolctl import threadpool_limits
 
 import bayesvm.likelihoods as lib
 from bayesvm.hyper import EvidenceObjective, LogNormal
@@ -14,6 +15,8 @@ from bayesvm.inference import Exact, Laplace
 from bayesvm.inference.low_rank import features
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, Precomputed
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.linalg.blas_threads import one_blas_thread
+from bayesvm.linalg.block_threads import block_threads
 from bayesvm.solvers import Status
 from bayesvm.testing import five_point, relative_error
 
@@ -178,6 +181,22 @@ def test_the_split_into_blocks_changes_nothing(likelihood, monkeypatch):
     for other in (parts, anew):
         assert other.value == pytest.approx(whole.value, rel=1e-11)
         np.testing.assert_allclose(other.gradient, whole.gradient, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("kept", [0, module.KEPT], ids=["anew", "kept"])
+@pytest.mark.parametrize("likelihood", [lib.GaussianNoise(), lib.Trigonometric()], ids=["gaussian", "trigonometric"])
+def test_the_number_of_threads_changes_nothing(likelihood, kept, monkeypatch):
+    X, y, likelihood = problem(likelihood)
+    objective = InducingObjective(Gaussian() + Constant(), likelihood, X, y, np.arange(10))
+    monkeypatch.setattr(features, "BLOCK", 70)
+    monkeypatch.setattr(module, "KEPT", kept)
+    with one_blas_thread():
+        alone = objective.evaluate(objective.theta0)
+    with threadpool_limits(3, user_api="blas"), block_threads():
+        shared = objective.evaluate(objective.theta0)
+    assert shared.value == alone.value
+    np.testing.assert_array_equal(shared.gradient, alone.gradient)
+    np.testing.assert_array_equal(shared.posteriors[0].alpha, alone.posteriors[0].alpha)
 
 
 def test_greedy_choice_takes_the_largest_conditional_variance():

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from kernel_instances import CASES, points
 from kernel_instances import IDS as KERNEL_IDS
+from threadpoolctl import threadpool_limits
 
 import bayesvm.likelihoods as lib
 from bayesvm.hyper import EvidenceObjective, LogNormal
@@ -16,6 +17,8 @@ from bayesvm.inference import EP, Exact, Laplace
 from bayesvm.inference.low_rank.conditional import conditioned
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.linalg.blas_threads import one_blas_thread
+from bayesvm.linalg.block_threads import block_threads
 from bayesvm.solvers import Newton
 from bayesvm.testing import five_point, relative_error
 
@@ -176,6 +179,24 @@ def test_some_of_the_blocks(weights):
     b = LocalObjective(KERNEL, noise, X, y, parts, Exact()).evaluate(a.theta0)
     assert b.value == pytest.approx(a.evaluate(a.theta0).value, rel=1e-10)
     assert gradient_error(a.at_inputs(np.array([5, 3, 9]), parts)) < 1e-6
+
+
+@pytest.mark.parametrize("likelihood", [lib.GaussianNoise(), lib.Logistic()], ids=["gaussian", "logistic"])
+def test_the_number_of_threads_changes_nothing(likelihood):
+    X, y, likelihood = problem(likelihood)
+    blocks = chosen(KERNEL, X)
+    objective = (
+        LocalGaussianObjective(KERNEL, likelihood, X, y, blocks, np.array([5, 20, 40]))
+        if likelihood.traits.quadratic
+        else LocalObjective(KERNEL, likelihood, X, y, blocks, Laplace())
+    )
+    with one_blas_thread():
+        alone = objective.evaluate(objective.theta0)
+    with threadpool_limits(3, user_api="blas"), block_threads():
+        shared = objective.evaluate(objective.theta0)
+    assert shared.value == alone.value
+    np.testing.assert_array_equal(shared.gradient, alone.gradient)
+    np.testing.assert_array_equal(shared.evidence.latent, alone.evidence.latent)
 
 
 def test_blocks_hold_neighbours():

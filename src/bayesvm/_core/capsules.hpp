@@ -24,6 +24,7 @@ inline Lapack lapack_from(const nanobind::dict& routines) {
   lapack.trsv = routine<Lapack::Trsv>(routines, "dtrsv");
   lapack.lauum = routine<Lapack::Lauum>(routines, "dlauum");
   lapack.trmm = routine<Lapack::Trmm>(routines, "dtrmm");
+  lapack.trsm = routine<Lapack::Trsm>(routines, "dtrsm");
   lapack.symv = routine<Lapack::Symv>(routines, "dsymv");
   lapack.gemm = routine<Lapack::Gemm>(routines, "dgemm");
   lapack.symm = routine<Lapack::Symm>(routines, "dsymm");

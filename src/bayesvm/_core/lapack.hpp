@@ -13,6 +13,7 @@ struct Lapack {
   using Trsv = void(char*, char*, char*, int*, double*, int*, double*, int*);
   using Lauum = void(char*, int*, double*, int*, int*);
   using Trmm = void(char*, char*, char*, char*, int*, int*, double*, double*, int*, double*, int*);
+  using Trsm = void(char*, char*, char*, char*, int*, int*, double*, double*, int*, double*, int*);
   using Symv = void(char*, int*, double*, double*, int*, double*, int*, double*, double*, int*);
 
   using Gemm = void(char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*);
@@ -22,6 +23,7 @@ struct Lapack {
   Trsv* trsv = nullptr;
   Lauum* lauum = nullptr;
   Trmm* trmm = nullptr;
+  Trsm* trsm = nullptr;
   Symv* symv = nullptr;
   Gemm* gemm = nullptr;
   Symm* symm = nullptr;
@@ -45,6 +47,15 @@ inline void solve_lower(const Lapack& lapack, const double* L, std::size_t n, do
   int size = as_int(n), one = 1;
   lapack.trsv(&lower, &plain, &plain, &size, const_cast<double*>(L), &size, x, &one);
   lapack.trsv(&lower, &transposed, &plain, &size, const_cast<double*>(L), &size, x, &one);
+}
+
+// B (n x columns) = L^-1 B for 'N', L^-T B for 'T'.
+inline void trsm_lower(const Lapack& lapack, char transposition, const double* L, std::size_t n, double* B,
+                       std::size_t columns) {
+  char left = 'L', lower = 'L', plain = 'N';
+  int size = as_int(n), count = as_int(columns);
+  double unit = 1.0;
+  lapack.trsm(&left, &lower, &transposition, &plain, &size, &count, &unit, const_cast<double*>(L), &size, B, &size);
 }
 
 // The lower triangle of A' A for a lower triangular A, in place.

@@ -18,7 +18,7 @@ from bayesvm.estimators._arguments import (
     kernel_candidates,
     search_options,
 )
-from bayesvm.hyper.fit_cost import EXACT_MATRICES, expected_exact_fit, expected_fit
+from bayesvm.hyper.fit_cost import CHOICE_MATRICES, EXACT_MATRICES, expected_exact_fit, expected_fit
 from bayesvm.inference import EP, Exact, Inference, Laplace
 from bayesvm.kernels import Constant, Gaussian, Kernel
 from bayesvm.likelihoods import Likelihood
@@ -67,7 +67,7 @@ def large_process(
     """
     asked, n = estimator.inducing, data.n_rows
     if asked is None or (asked == "auto" and n <= _exact_rows(estimator, data, inference, shared=shared)):
-        check_memory(n, EXACT_MATRICES * 8 * n * n)
+        check_memory(n, (CHOICE_MATRICES if chooses(estimator) else EXACT_MATRICES) * 8 * n * n)
         return None
     if asked != "auto" and not isinstance(inference, Laplace | Exact | EP):
         raise ValueError(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -35,7 +35,10 @@ from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg import Cholesky, InducingFactor, cholesky
+from bayesvm.linalg.block_threads import in_turn
 from bayesvm.typing import Indices, Matrix, Vector
+
+Result = TypeVar("Result")
 
 #: Features that are kept in memory during an evaluation; more are computed anew in every pass.
 KEPT = 1 << 27
@@ -119,20 +122,30 @@ class KernelFeatures(FeaturesHere):
 
     def blocks(self) -> Iterator[InputBlock]:
         """Yield all rows in order."""
-        for rows in row_slices(len(self.X), self.n_features):
-            likelihood = self.likelihood.part(np.arange(rows.start, rows.stop))
-            phi = None if self.phi is None else self.phi[rows]
-            yield self.map.block(rows_of(self.X, rows), self.targets[rows], likelihood, phi, rows.start)
+        return self.in_blocks(lambda block: block)
+
+    def in_blocks(self, function: Callable[[InputBlock], Result]) -> Iterator[Result]:
+        """Yield a function of every block, in order; see :func:`~bayesvm.linalg.block_threads.in_turn`."""
+        _ = self.X.centre  # known to all blocks, instead of computed for each
+        return in_turn(lambda rows: function(self._block(rows)), row_slices(len(self.X), self.n_features))
+
+    def _block(self, rows: slice) -> InputBlock:
+        likelihood = self.likelihood.part(np.arange(rows.start, rows.stop))
+        phi = None if self.phi is None else self.phi[rows]
+        return self.map.block(rows_of(self.X, rows), self.targets[rows], likelihood, phi, rows.start)
 
     def total(self, share: Callable[[Any], Sums]) -> Sums:
         """Return the sums over all blocks."""
-        return added(map(share, self.blocks()))
+        return added(self.in_blocks(share))
 
     def kept(self) -> KernelFeatures:
         """Return the same with the features in memory, if they are not too many."""
         if len(self.X) * self.n_features > KEPT:
             return self
-        return dataclasses.replace(self, phi=np.concatenate([part.phi for part in self.blocks()]))
+        phi = np.empty((len(self.X), self.n_features))
+        for block in self.blocks():
+            phi[block.rows] = block.phi
+        return dataclasses.replace(self, phi=phi)
 
 
 def rows_of(X: Inputs, rows: slice) -> Inputs:
@@ -322,6 +335,7 @@ class InducingObjective(RowsAtHand, InducingEvidence):
     @property
     def inputs(self) -> Inputs:
         """The inducing inputs."""
+        _ = self.X.centre  # known to them, and the same in every evaluation
         return self.X.take(self.rows)
 
     @property

@@ -28,6 +28,7 @@ from bayesvm.inference.low_rank.features import row_slices
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
+from bayesvm.linalg.block_threads import in_turn
 from bayesvm.linalg.cholesky_pullback import cholesky_pullback
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Matrix, Vector
@@ -119,12 +120,16 @@ class LocalGaussianObjective(_Local):
         """Return the derivatives in the parameters of kernel and likelihood."""
         kernel, made, phi = process.kernel, process.made, process.phi
         gradient, bar, dnoise = np.zeros(kernel.theta.size), np.zeros_like(phi), np.zeros(len(self.X))
-        for neighbourhood, block in zip(self.neighbourhoods, blocks, strict=True):
-            J = neighbourhood.rows
-            dA, dphi = block.cotangents(posterior)
-            gradient += kernel.pullback(self.X.take(J), dA)
-            bar[J] += dphi - 2.0 * (dA @ phi[J])
-            dnoise[J] += np.diagonal(dA)
+
+        def share(pair: tuple[Neighbourhood, ConditionalBlock]) -> tuple[Indices, Vector, Matrix, Vector]:
+            J = pair[0].rows
+            dA, dphi = pair[1].cotangents(posterior)
+            return J, kernel.pullback(self.X.take(J), dA), dphi - 2.0 * (dA @ phi[J]), np.diagonal(dA)
+
+        for J, pulled, dphi, dA in in_turn(share, zip(self.neighbourhoods, blocks, strict=True)):
+            gradient += pulled
+            bar[J] += dphi
+            dnoise[J] += dA
         if made is not None:
             gradient += kernel.cross_pullback(self.X, made.Z, made.factor.back_solve(bar.T).T)
             lower = -made.factor.back_solve(np.asfortranarray(bar.T @ phi))
@@ -162,6 +167,7 @@ class LocalProcess:
     @classmethod
     def of(cls, kernel: Kernel, likelihood: Likelihood, X: Inputs, y: Matrix, rows: Indices) -> LocalProcess:
         """Compute features and noise."""
+        _ = X.centre  # known to all blocks, and the same in every evaluation
         made = FeatureMap.of(kernel, X.take(rows)) if rows.size else None
         phi = np.empty((len(X), rows.size))
         if made is not None:
@@ -203,8 +209,7 @@ class LocalProcess:
 
     def blocks(self, neighbourhoods: Iterable[Neighbourhood]) -> Iterator[ConditionalBlock]:
         """Yield all blocks."""
-        for neighbourhood in neighbourhoods:
-            yield self.block(neighbourhood.rows, neighbourhood.given.size)
+        return in_turn(lambda h: self.block(h.rows, h.given.size), neighbourhoods)
 
     def sums(self, blocks: Iterable[ConditionalBlock]) -> BlockSums:
         """Return the sums over all blocks."""
@@ -252,28 +257,43 @@ class LocalObjective(_Local):
         """
         theta = np.asarray(theta, dtype=float)
         kernel, likelihood = self.model(theta)
-        value, gradient, dphi = 0.0, np.zeros(kernel.theta.size), np.zeros(likelihood.theta.size)
-        latents, statuses, offset = [], [], 0
-        for h in self.neighbourhoods:
-            inputs, dK = self.X.take(h.rows), np.zeros((h.rows.size, h.rows.size))
-            K = kernel.gram(inputs)
-            for y in self.outputs:
-                for sign, size in ((1.0, h.rows.size), (-1.0, h.given.size)):
-                    start = None if warm_start is None else warm_start[..., offset : offset + size]
-                    offset += size
-                    if not size:
-                        continue
-                    _, found = self._infer(K, y, likelihood, h.rows[:size], start)
-                    dK[np.ix_(found.rows, found.rows)] += sign * found.dK
-                    value, dphi = value + sign * found.value, dphi + sign * found.dphi
-                    latents.append(found.latent)
-                    statuses.append(found.status)
-            gradient += kernel.pullback(inputs, dK)
+        ends = np.cumsum([len(self.outputs) * (h.rows.size + h.given.size) for h in self.neighbourhoods])[:-1]
+        starts = [None] * len(self.neighbourhoods) if warm_start is None else np.split(warm_start, ends, axis=-1)
+
+        def share(pair: tuple[Neighbourhood, Vector | None]) -> tuple[float, Vector, list[Evidence]]:
+            return self._conditional(kernel, likelihood, *pair)
+
+        value, slope, found = 0.0, np.zeros(theta.size), []
+        for own, gradient, evidences in in_turn(share, zip(self.neighbourhoods, starts, strict=True)):
+            value, slope = value + own, slope + gradient
+            found += evidences
         log_prior, prior_gradient = self.prior.log_density(theta, self.names)
-        status = next((s for s in statuses if not s.ok), Status.CONVERGED)
-        evidence = _evidence(value, {"conditionals": value}, status, np.concatenate(latents, axis=-1))
-        slope = np.concatenate([gradient, dphi]) + prior_gradient
-        return LocalEvaluation(theta, value + log_prior, slope, evidence)
+        status = next((e.status for e in found if not e.status.ok), Status.CONVERGED)
+        latent = np.concatenate([e.latent for e in found], axis=-1)
+        evidence = _evidence(value, {"conditionals": value}, status, latent)
+        return LocalEvaluation(theta, value + log_prior, slope + prior_gradient, evidence)
+
+    def _conditional(
+        self, kernel: Kernel, likelihood: Likelihood, h: Neighbourhood, warm_start: Vector | None
+    ) -> tuple[float, Vector, list[Evidence]]:
+        """Return the conditional evidence of a block with its gradient, and all evidences of which it is made.
+
+        ``warm_start`` are its own latent values.
+        """
+        inputs, dK = self.X.take(h.rows), np.zeros((h.rows.size, h.rows.size))
+        K, value, dphi, offset = kernel.gram(inputs), 0.0, np.zeros(likelihood.theta.size), 0
+        evidences = []
+        for y in self.outputs:
+            for sign, size in ((1.0, h.rows.size), (-1.0, h.given.size)):
+                start = None if warm_start is None else warm_start[..., offset : offset + size]
+                offset += size
+                if not size:
+                    continue
+                _, found = self._infer(K, y, likelihood, h.rows[:size], start)
+                dK[np.ix_(found.rows, found.rows)] += sign * found.dK
+                value, dphi = value + sign * found.value, dphi + sign * found.dphi
+                evidences.append(dataclasses.replace(found, dK=np.empty((0, 0))))
+        return value, np.concatenate([kernel.pullback(inputs, dK), dphi]), evidences
 
     def _infer(self, K: Matrix, y: Vector, likelihood: Likelihood, rows: Indices, start: Vector | None) -> Inferred:
         part = K if rows.size == K.shape[0] else np.ascontiguousarray(K[: rows.size, : rows.size])

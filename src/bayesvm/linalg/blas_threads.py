@@ -71,9 +71,15 @@ def one_blas_thread(wanted: bool = True) -> Iterator[None]:
         _USERS.leave()
 
 
+def blas_threads() -> int:
+    """Return the largest number of threads that a BLAS of this process may use now."""
+    libraries = _LIBRARIES.select(user_api="blas").lib_controllers
+    return max((int(library.num_threads or 1) for library in libraries), default=1)
+
+
 def suited_blas_threads(n_rows: int) -> contextlib.AbstractContextManager[None]:
     """Have BLAS use one thread inside the ``with`` statement if there are few rows."""
     return one_blas_thread(n_rows < SEVERAL_THREADS)
 
 
-__all__ = ["one_blas_thread", "suited_blas_threads"]
+__all__ = ["blas_threads", "one_blas_thread", "suited_blas_threads"]

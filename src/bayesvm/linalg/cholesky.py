@@ -16,12 +16,11 @@ This folder is the only one that calls LAPACK.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from bayesvm._core.sites import inverse, inverse_diagonal
+from bayesvm._core.sites import inverse, inverse_diagonal, lower_solve
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.typing import Matrix, Vector
 
@@ -51,19 +50,20 @@ class Cholesky:
 
     def solve(self, b: Matrix) -> Matrix:
         r"""Return :math:`A^{-1} b` for a vector or a matrix."""
-        return self._solved(lapack.dpotrs, b)
+        return self._solved(b, forward=True, backward=True)
 
     def half_solve(self, b: Matrix) -> Matrix:
         r"""Return :math:`L^{-1} b` for a vector or a matrix."""
-        return self._solved(lapack.dtrtrs, b)
+        return self._solved(b, forward=True, backward=False)
 
     def back_solve(self, b: Matrix) -> Matrix:
         r"""Return :math:`L^{-\top} b` for a vector or a matrix."""
-        return self._solved(lapack.dtrtrs, b, trans=1)
+        return self._solved(b, forward=False, backward=True)
 
-    def _solved(self, routine: Any, b: Matrix, **options: int) -> Matrix:
-        """Return the solution that a LAPACK routine finds; none of them takes an empty matrix."""
-        return np.asarray(routine(self.L, b, lower=1, **options)[0]) if self.L.size else np.zeros_like(b)
+    def _solved(self, b: Matrix, *, forward: bool, backward: bool) -> Matrix:
+        """Return the solution; other threads of Python go on meanwhile, which SciPy's own functions do not let them."""
+        columns = b[:, None] if b.ndim == 1 else b
+        return lower_solve(self.L, np.asfortranarray(columns), forward, backward).reshape(b.shape, order="F")
 
     def lower(self) -> Matrix:
         """Return L with zeros above the diagonal."""

@@ -8,6 +8,7 @@ the rest.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
 from abc import ABC, abstractmethod
@@ -21,6 +22,7 @@ from bayesvm.hyper import Flat, Hyperprior, Maximizer, Maximum, SearchProgress
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
+from bayesvm.linalg.blas_threads import suited_blas_threads
 from bayesvm.models.scaling import Standardizer, weighted_moments
 from bayesvm.typing import Indices, Matrix, Vector
 
@@ -335,6 +337,10 @@ class ModelSpec(ABC):
     @abstractmethod
     def model(self, objective: Any, maximum: Maximum, data: TrainingData) -> FittedModel:
         """Return the model at the maximum."""
+
+    def threads(self, data: TrainingData) -> contextlib.AbstractContextManager[None]:
+        """Return the ``with`` statement in which a fit runs: it sets the number of threads that suits the rows."""
+        return suited_blas_threads(data.n_rows)
 
     def conclude(self, trials: Sequence[Trial], data: TrainingData) -> FittedModel:
         """Return the model that predicts, made from all that were tried: here the one with the highest evidence."""

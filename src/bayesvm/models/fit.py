@@ -13,7 +13,6 @@ import joblib
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import Maximum
 from bayesvm.hyper.interrupts import Stop, interrupt_was_kept
-from bayesvm.linalg.blas_threads import suited_blas_threads
 from bayesvm.models.base import FittedModel, KernelCandidate, ModelSpec, TrainingData, Trial, no_evidence
 from bayesvm.typing import Vector
 
@@ -40,7 +39,7 @@ def fit_model(spec: ModelSpec, data: TrainingData) -> FittedModel:
     NotPositiveDefiniteError
         If the evidence could be computed for none of the kernels.
     """
-    with suited_blas_threads(data.n_rows):
+    with spec.threads(data):
         return spec.conclude(try_candidates(spec, data), data)
 
 

@@ -7,6 +7,7 @@ block, each block from the training rows that are most correlated with it (:clas
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import logging
@@ -28,6 +29,7 @@ from bayesvm.inference.low_rank.conditional import Conditioned, TargetPosterior,
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.linalg import cholesky
+from bayesvm.linalg.block_threads import block_threads
 from bayesvm.linalg.covariance_root import covariance_root
 from bayesvm.models.base import Candidate, TrainingData
 from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, Refinement, weighted_likelihood
@@ -291,6 +293,10 @@ class LargeProcess(GaussianProcess):
     compared: tuple[Candidate, ...] = ()
     begun: tuple[StartRecord, ...] = ()
 
+    def threads(self, data: TrainingData) -> contextlib.AbstractContextManager[None]:
+        """Return the ``with`` statement in which a fit runs: blocks of rows are shared out, and products are not."""
+        return block_threads()
+
     def objective(self, kernel: Kernel, data: TrainingData) -> Any:
         """Return the problem, after checks that likelihood and kernel can be used."""
         super().objective(kernel, sampled(data))
@@ -374,7 +380,7 @@ def row_marginals(features: KernelFeatures, found: Sequence[WeightEvidence]) -> 
     features leave over, of variance :math:`r_i`, which is added afterwards.
     """
     copies = features.likelihood.copies
-    parts = [[e.moments(block) for e in found] for block in features.blocks()]
+    parts = list(features.in_blocks(lambda block: [e.moments(block) for e in found]))
     marginals = []
     for own in zip(*parts, strict=True):
         mean, var, residual = (np.concatenate([getattr(p, name) for p in own]) for name in ("mean", "var", "residual"))

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from bayesvm.hyper.search import maximize_evidence
 from bayesvm.kernels import Constant, Gaussian
+from bayesvm.linalg.blas_threads import suited_blas_threads
 from bayesvm.models.base import TrainingData, typical_distance
 from bayesvm.models.gaussian_process import GaussianProcess
 from bayesvm.models.large import sampled
@@ -78,7 +79,8 @@ def sample_evidence(spec: GaussianProcess, data: TrainingData) -> float:
     kernel = form.with_ard() if 1 < data.n_features <= ARD_FEATURES else form
     objective = GaussianProcess.objective(spec, kernel.bind(data.n_features, data.names), sampled(data))
     maximizer = dataclasses.replace(spec.options.maximizer, tol=GAIN, max_evaluations=EVALUATIONS)
-    maximum = maximize_evidence(maximizer, objective, spec.starts(objective.kernel, data, STARTS))
+    with suited_blas_threads(objective.n_rows):
+        maximum = maximize_evidence(maximizer, objective, spec.starts(objective.kernel, data, STARTS))
     if maximum.interrupted:
         raise KeyboardInterrupt
     return maximum.value

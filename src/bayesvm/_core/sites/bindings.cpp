@@ -40,10 +40,14 @@ NewVector vector(const Fresh<double>& fresh, std::size_t n) {
   return NewVector(fresh.data, {n}, fresh.keep);
 }
 
-NewMatrix fortran(const Reused& fresh, std::size_t n) {
-  const std::size_t shape[2] = {n, n};
+NewMatrix fortran(const Reused& fresh, std::size_t n, std::size_t columns) {
+  const std::size_t shape[2] = {n, columns};
   const std::int64_t strides[2] = {1, static_cast<std::int64_t>(n)};
   return NewMatrix(fresh.data, 2, shape, fresh.keep, strides);
+}
+
+NewMatrix fortran(const Reused& fresh, std::size_t n) {
+  return fortran(fresh, n, n);
 }
 
 NewVector inverse_diagonal(FortranMatrix L) {
@@ -72,6 +76,21 @@ NewMatrix inverse(FortranMatrix L) {
     square_lower(lapack, out.data, n);
   }
   return fortran(out, n);
+}
+
+NewMatrix lower_solve(FortranMatrix L, FortranMatrix B, bool forward, bool backward) {
+  check_square(L.shape(0), L.shape(1));
+  const std::size_t n = L.shape(0), columns = B.shape(1);
+  if (B.shape(0) != n)
+    throw std::invalid_argument("expected " + std::to_string(n) + " rows, found " + std::to_string(B.shape(0)));
+  const Reused out(n * columns);
+  {
+    nb::gil_scoped_release release;
+    std::copy(B.data(), B.data() + n * columns, out.data);
+    if (n > 0 && forward) trsm_lower(lapack, 'N', L.data(), n, out.data, columns);
+    if (n > 0 && backward) trsm_lower(lapack, 'T', L.data(), n, out.data, columns);
+  }
+  return fortran(out, n, columns);
 }
 
 NewMatrix lower_square(FortranMatrix A) {
@@ -209,6 +228,8 @@ NB_MODULE(_sites, m) {
   m.def("use_lapack", &use_lapack, "routines"_a, "Take the routines of SciPy from their capsules; to be called once.");
   m.def("inverse_diagonal", &inverse_diagonal, "L"_a, "Return the diagonal of (L L')^-1 for a lower triangular L.");
   m.def("inverse", &inverse, "L"_a, "Return (L L')^-1 for a lower triangular L.");
+  m.def("lower_solve", &lower_solve, "L"_a, "B"_a, "forward"_a, "backward"_a,
+        "Return L^-1 B, L^-T B or (L L')^-1 B for a lower triangular L.");
   m.def("lower_square", &lower_square, "A"_a, "Return A' A for a lower triangular A.");
   m.def("response", &response, "B_inverse"_a, "root"_a, "dtau"_a, "pull"_a,
         "Return the first-order changes of means and variances on the support as the sites change.");

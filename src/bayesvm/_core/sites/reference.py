@@ -18,6 +18,13 @@ def inverse(L: Matrix) -> Matrix:
     return lower_square(np.asarray(np.linalg.inv(np.tril(L)), dtype=np.float64))
 
 
+def lower_solve(L: Matrix, B: Matrix, forward: bool, backward: bool) -> Matrix:
+    r"""Return B multiplied by :math:`L^{-1}` if ``forward``, and then by :math:`L^{-\top}` if ``backward``."""
+    lower = np.tril(L)
+    half = np.asarray(np.linalg.solve(lower, B) if forward else B, dtype=np.float64)
+    return np.asarray(np.linalg.solve(lower.T, half) if backward else half, dtype=np.float64)
+
+
 def lower_square(A: Matrix) -> Matrix:
     r"""Return :math:`A^\top A` for a lower triangular A (what stands above the diagonal does not count)."""
     return np.asarray(np.tril(A).T @ np.tril(A))
@@ -69,4 +76,4 @@ def site_posterior(
     return 0, support, root, L, inverse, float(np.linalg.slogdet(B)[1]), alpha, K @ alpha, var, rest
 
 
-__all__ = ["inverse", "inverse_diagonal", "lower_square", "response", "site_posterior"]
+__all__ = ["inverse", "inverse_diagonal", "lower_solve", "lower_square", "response", "site_posterior"]

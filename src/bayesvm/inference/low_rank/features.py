@@ -14,15 +14,16 @@ from bayesvm.linalg import Cholesky
 from bayesvm.typing import Matrix, Vector
 
 #: Entries of the features that a block of rows holds.
-BLOCK = 1 << 20
+BLOCK = 1 << 18
 
 #: What is added up over blocks of rows: numbers and arrays, each with its own.
 Sums = tuple[Any, ...]
 
 
 def row_slices(n: int, width: int) -> Iterator[slice]:
-    """Cut n rows into slices whose rows, times ``width`` columns, hold about ``BLOCK`` entries."""
-    step = max(1, BLOCK // max(1, width))
+    """Cut n rows into equal slices whose rows, times ``width`` columns, hold about ``BLOCK`` entries at most."""
+    count = max(1, -(-n * max(1, width) // BLOCK))
+    step = max(1, -(-n // count))
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
