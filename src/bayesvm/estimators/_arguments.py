@@ -28,7 +28,7 @@ from bayesvm.models.shared_process import SharedProcess
 
 #: Largest change of a prediction with ``reduce="auto"``, in standard deviations: least, per root of the number of rows,
 #: greatest.
-AUTO_REDUCTION = (0.02, 0.0025, 0.05)
+AUTO_REDUCTION = (0.02, 0.003, 0.06)
 
 
 @dataclasses.dataclass(frozen=True)

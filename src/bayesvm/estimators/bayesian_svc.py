@@ -63,8 +63,8 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     reduce : "auto", float or None
         Largest change of a prediction at a training row, in posterior standard deviations, for which the posterior is
         carried by few training rows, the basis (:mod:`bayesvm.inference.reduction`); predictions, model files and
-        exported models then cost as many. "auto": 0.0025 times the root of the number of rows, but at least 0.02 and
-        at most 0.05; None for ``posterior="laplace"`` with ``calibrate=None``, the paper's machine. None: all rows with
+        exported models then cost as many. "auto": 0.003 times the root of the number of rows, but at least 0.02 and
+        at most 0.06; None for ``posterior="laplace"`` with ``calibrate=None``, the paper's machine. None: all rows with
         a coefficient predict.
     inducing : "auto", int or None
         Inference for many rows. None: exact, whatever the number of rows. "auto": exact up to 3000 rows (two classes

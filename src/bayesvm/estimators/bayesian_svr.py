@@ -79,8 +79,8 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     reduce : "auto", float or None
         Largest change of a prediction at a training row, in posterior standard deviations, for which the posterior is
         carried by few training rows, the basis (:mod:`bayesvm.inference.reduction`); predictions, model files and
-        exported models then cost as many. "auto": 0.0025 times the root of the number of rows, but at least 0.02 and
-        at most 0.05, for a machine with calibration, None for one without, the thesis'. None: all rows with a
+        exported models then cost as many. "auto": 0.003 times the root of the number of rows, but at least 0.02 and
+        at most 0.06, for a machine with calibration, None for one without, the thesis'. None: all rows with a
         coefficient predict.
     beta : float or "auto"
         Half-width of the transition between flat top and tail, in units of :math:`\epsilon`, for the likelihoods by
