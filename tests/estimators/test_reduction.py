@@ -131,4 +131,6 @@ def test_the_members_of_an_average_share_their_rows():
     sizes = [member.basis.size for member in model.members]
     assert len(sizes) > 1
     assert model.basis.size < 0.5 * sum(sizes)
-    assert max(member.reduction.error for member in model.members) == model.reduction.error <= 1.01 * 0.003 * np.sqrt(150)
+    assert (
+        max(member.reduction.error for member in model.members) == model.reduction.error <= 1.01 * 0.003 * np.sqrt(150)
+    )

@@ -134,7 +134,9 @@ def test_weights_count_as_repetitions(inputs):
         (R, labels(X)[rows], lib.Logistic(), None),
     ):
         posterior, _ = Laplace().infer(G, targets, likelihood)
-        (reduced,), reduction = reduce_posteriors(G, [posterior], [leave_one_out(G, posterior).var], 0.05, weights=weights)
+        (reduced,), reduction = reduce_posteriors(
+            G, [posterior], [leave_one_out(G, posterior).var], 0.05, weights=weights
+        )
         points = X if weights is not None else X[rows]
         K_s = gram(inputs[1], points[reduced.support])
         found.append((reduction.basis.size, reduced.mean(K_s), reduced.var(K_s, np.full(len(K_s), 3.0))))

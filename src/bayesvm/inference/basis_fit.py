@@ -15,8 +15,8 @@ the nearest to the training rows :math:`i`, which have variances :math:`v_i` and
 
 with the excess :math:`e_i` of the variances and :math:`q_i = \phi_i^\top (I - G)\, \phi_i`. The mean becomes
 :math:`\phi^\top(\Phi^\top\alpha + \delta)` and the variance :math:`r + (1 - t)\, \phi^\top (I - G)\, \phi`, which
-remains that of a Gaussian process, since a covariance is only scaled down. The small :math:`\lambda` keeps the equations
-well conditioned and :math:`\delta` from functions that no row shows.
+remains that of a Gaussian process, since a covariance is only scaled down. The small :math:`\lambda` keeps the
+equations well conditioned and :math:`\delta` from functions that no row shows.
 
 *Elsewhere.* The change of the mean at any x is :math:`\sum_i \alpha_i r(x, x_i) - \phi(x)^\top \delta`. By Cauchy and
 Schwarz its parts are at most :math:`\sqrt{r(x, x)}\, \sqrt{\alpha^\top z}` and

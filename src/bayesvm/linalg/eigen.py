@@ -71,7 +71,7 @@ def _less_both(G: Matrix, u: Vector, w: Vector) -> Matrix:
 
 
 def triangle_less_both(G: Matrix, u: Vector, w: Vector) -> Matrix:
-    r"""Return the lower triangle (in Fortran order) of :math:`G - u w^\top - w u^\top` in the place of G, in C order."""
+    r"""Return :math:`G - u w^\top - w u^\top`, its lower triangle in Fortran order, in the place of G in C order."""
     if G.size:
         blas.dsyr2(-1.0, u, w, lower=1, a=G.T, overwrite_a=1)
     return G

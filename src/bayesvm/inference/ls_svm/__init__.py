@@ -31,6 +31,7 @@ __all__ = [
     "FeatureSums",
     "FisherDirections",
     "GroupCentres",
+    "Joint",
     "LevelOne",
     "LevelTwo",
     "Moderator",

@@ -13,8 +13,8 @@ the search begins here, at a fraction of the cost per step. Gamma is given relat
 No basis of the complement is needed. With s of unit length and :math:`H = I - s s^\top` the matrix
 :math:`C = H S K S H + \tau s s^\top + I/\gamma` has s as an eigenvector, with the eigenvalue :math:`\tau + 1/\gamma`,
 and is :math:`G + I/\gamma` beside it. It differs from :math:`S K S + I/\gamma` by a symmetric matrix of rank two, its
-inverse from A by :math:`s s^\top / (\tau + 1/\gamma)`, and its determinant by that eigenvalue. For :math:`\tau` the mean
-eigenvalue of G is taken, which leaves the condition as it is.
+inverse from A by :math:`s s^\top / (\tau + 1/\gamma)`, and its determinant by that eigenvalue. For :math:`\tau` the
+mean eigenvalue of G is taken, which leaves the condition as it is.
 """
 
 from __future__ import annotations
