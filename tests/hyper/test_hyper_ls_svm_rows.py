@@ -1,5 +1,7 @@
 """The search for the kernel of a least-squares machine on parts of the rows."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from bayesvm.datasets import make_ringnorm
 from bayesvm.hyper import Maximizer, ls_svm_rows
 from bayesvm.hyper.ls_svm import JointObjective, LevelsObjective, maximize_levels
 from bayesvm.hyper.ls_svm_rows import maximize_on_parts
+from bayesvm.hyper.multistart import StartRecord
 from bayesvm.inference.ls_svm import Design
 from bayesvm.kernels import Gaussian
 from bayesvm.kernels.inputs import Inputs
@@ -64,7 +67,7 @@ def test_gradient_and_value_of_a_tilted_objective():
     point = np.array([0.2, 0.4])
     here = objective.evaluate(point)
     assert relative_error(here.gradient, five_point(lambda t: objective.evaluate(t).value, point, 1e-4)) < 1e-6
-    np.testing.assert_allclose(objective.value(point), here.value, rtol=1e-12)
+    np.testing.assert_allclose(objective.begin(point).value, here.value, rtol=1e-12)
 
 
 def test_the_slope_of_the_occam_factor():
@@ -73,3 +76,24 @@ def test_the_slope_of_the_occam_factor():
     slope = ls_svm_rows._occam_slope(objective, np.append(theta, 0.0))
     numeric = five_point(lambda t: objective.evaluate(t).evidence.terms["occam"], theta, 1e-4)
     assert relative_error(slope, numeric) < 1e-5
+
+
+def test_an_evaluation_goes_on_from_its_value():
+    objective, point = JointObjective(problem(40)), np.array([0.2, 0.4])
+    begun = objective.begin(point)
+    known = dataclasses.replace(objective, begun=(begun,))
+    fresh, found = objective.evaluate(point), known.evaluate(point)
+    assert found.value == fresh.value == pytest.approx(begun.value, rel=1e-12)
+    np.testing.assert_array_equal(found.gradient, fresh.gradient)
+    elsewhere = known.evaluate(point + 0.1)
+    assert elsewhere.value == objective.evaluate(point + 0.1).value != found.value
+
+
+def test_an_end_moves_on_as_it_moved_before():
+    def end(start, stop, **options):
+        return ls_svm_rows.End(StartRecord(np.array(start), np.array(stop), 0.0, 1, None, 0.0), **options)
+
+    bounds = np.array([[-5.0, 5.0], [-12.0, 4.6]])
+    np.testing.assert_allclose(end([1.0, 0.0], [0.8, 0.5], continued=True).ahead(bounds), [0.6, 1.0])
+    np.testing.assert_allclose(end([1.0, 2.0], [0.8, 4.5], continued=True).ahead(bounds), [0.6, 4.6])
+    np.testing.assert_allclose(end([1.0, 2.0], [0.8, 4.5]).ahead(bounds), [0.8, 4.5])

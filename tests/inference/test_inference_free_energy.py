@@ -100,12 +100,30 @@ def test_a_newton_step_solves_the_linearised_conditions(likelihood, monkeypatch)
     S, e = V**2, q.expected
     r1, r2 = q.alpha + e.gradient, q.natural[0] - e.curvature
     system = np.eye(12) + 0.5 * (np.diag(e.fourth) - e.third[:, None] * V * e.third) @ S
-    change = np.linalg.solve(system, -r2 - e.third * (V @ r1))
-    push = -r1 + 0.5 * e.third * (S @ change)
-    move = V @ push
-    D = q.natural[0] + change
-    expected = np.stack([D, q.alpha + push - q.natural[0] * move + D * (q.mean + move)])
-    np.testing.assert_allclose(q.newton(K, convex=False, tol=1e-9), expected, atol=1e-9)
+
+    def solved(r1, r2):
+        change = np.linalg.solve(system, -r2 - e.third * (V @ r1))
+        push = -r1 + 0.5 * e.third * (S @ change)
+        return change, push, V @ push
+
+    def natural_of(change, push, move):
+        D = q.natural[0] + change
+        return np.stack([D, q.alpha + push - q.natural[0] * move + D * (q.mean + move)])
+
+    first = solved(r1, r2)
+    with monkeypatch.context() as bare:
+        bare.setattr(free_energy, "SHRINKING", -1.0)
+        np.testing.assert_allclose(q.newton(K, convex=False, tol=1e-9), natural_of(*first), atol=1e-9)
+    # the correction: losses expanded to second order, precisions of the marginals linear in D
+    change, push, move = first
+    var = 1.0 / (1.0 / q.var + (S @ change) / q.var**2)
+    ahead = e.moved(move, var - q.var)
+    second = solved(q.alpha + push - q.natural[0] * move + ahead.gradient, q.natural[0] + change - ahead.curvature)
+    corrected = natural_of(*(one + two for one, two in zip(first, second)))
+    assert np.max(np.abs(corrected - natural_of(*first))) > 1e-6
+    np.testing.assert_allclose(q.newton(K, convex=False, tol=1e-9), corrected, atol=1e-9)
+    left = [VariationalGaussian.of(K, y, likelihood, x).residual for x in (natural_of(*first), corrected)]
+    assert left[1] < left[0]
 
 
 def test_newton_steps_converge_quadratically():

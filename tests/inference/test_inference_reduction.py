@@ -7,6 +7,7 @@ import pytest
 
 import bayesvm.likelihoods as lib
 from bayesvm.inference import EP, Exact, Laplace, Posterior, leave_one_out
+from bayesvm.inference.basis_fit import RIDGE
 from bayesvm.inference.reduction import reduce_posteriors
 from bayesvm.linalg import SignedFactor
 
@@ -46,21 +47,38 @@ def inferred(name, X):
 METHODS = ["ep", "laplace", "exact", "negative curvatures"]
 
 
+def nearest(K, B, m, var, weights):
+    """Return mean coefficients and share of the basis' covariance by dense least squares, without any factor of Phi."""
+    inverse = np.linalg.inv(K[np.ix_(B, B)])
+    P = K[:, B] @ inverse
+    lacking, scale = m - P @ m[B], np.sqrt(weights / var)
+    root = np.linalg.cholesky(K[np.ix_(B, B)])
+    rows = np.vstack([scale[:, None] * K[:, B], np.sqrt(RIDGE) * root.T])  # |delta|^2 is the squared norm of a function
+    change = np.linalg.lstsq(rows, np.concatenate([scale * lacking, np.zeros(B.size)]), rcond=None)[0]
+    return inverse @ m[B] + change
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", METHODS)
-def test_the_posterior_of_the_basis_is_kept_and_the_prior_conditional_taken_elsewhere(name, inputs):
+def test_mean_and_variance_on_the_basis_are_those_nearest_to_the_training_rows(name, weighted, inputs):
     X, Z = inputs
     K, posterior, var = inferred(name, X)
-    (reduced,), reduction = reduce_posteriors(K, [posterior], [var], TOL)
+    weights = np.random.default_rng(1).uniform(0.5, 3.0, len(X)) if weighted else np.ones(len(X))
+    (reduced,), reduction = reduce_posteriors(K, [posterior], [var], TOL, weights=weights if weighted else None)
     B = reduction.basis
     assert B.size < posterior.support.size / 2
     np.testing.assert_array_equal(reduced.support, B)
     full = K[:, posterior.support]
-    m, S = posterior.mean(full)[B], posterior.covariance(full, K)[np.ix_(B, B)]
+    m, S = posterior.mean(full), posterior.covariance(full, K)[np.ix_(B, B)]
     inverse = np.linalg.inv(K[np.ix_(B, B)])
     K_s, prior = gram(Z, X[B]), gram(Z, Z)
-    P = K_s @ inverse
-    np.testing.assert_allclose(reduced.mean(K_s), P @ m, atol=1e-6)
-    expected = prior - P @ K_s.T + P @ S @ P.T
+    np.testing.assert_allclose(reduced.mean(K_s), K_s @ nearest(K, B, m, var, weights), atol=1e-6)
+    # the covariance of the basis is scaled by the number that brings the training rows' variances nearest
+    P, Q = K_s @ inverse, K[:, B] @ inverse
+    inside = np.einsum("ij,jk,ik->i", Q, S, Q)
+    scale, left = np.sqrt(weights) / var, np.diagonal(K) - np.einsum("ij,ij->i", Q, K[:, B])
+    share = np.linalg.lstsq((scale * inside)[:, None], scale * (var - left), rcond=None)[0][0]
+    expected = prior - P @ K_s.T + min(share, 1.0) * (P @ S @ P.T)
     np.testing.assert_allclose(reduced.covariance(K_s, prior), expected, atol=1e-6)
     np.testing.assert_allclose(reduced.var(K_s, np.diagonal(prior)), np.diagonal(expected), atol=1e-6)
 
@@ -90,6 +108,42 @@ def test_the_bound_of_the_mean_holds_everywhere(name, tol, inputs):
         few = gram(points, X[reduced.support])
         change = np.abs(reduced.mean(few) - posterior.mean(gram(points, X[posterior.support])))
         assert np.all(change <= reduction.mean_bound * np.sqrt(reduced.var(few, prior)) + 1e-9)
+
+
+def test_the_fit_needs_fewer_rows_than_the_projection(inputs):
+    """With one row less the projection alone, which is exact at its rows, would not be good enough long before."""
+    K, posterior, var = inferred("ep", inputs[0])
+    _, reduction = reduce_posteriors(K, [posterior], [var], TOL)
+    B, full = reduction.basis, K[:, posterior.support]
+    inverse = np.linalg.inv(K[np.ix_(B, B)])
+    change = posterior.mean(full) - K[:, B] @ (inverse @ posterior.mean(full)[B])
+    S = posterior.covariance(full, K)[np.ix_(B, B)]
+    explained = np.einsum("ij,jk,ik->i", K[:, B] @ inverse, K[np.ix_(B, B)] - S, K[:, B] @ inverse)
+    inflated = np.sqrt((np.diagonal(K) - explained) / var) - 1.0
+    assert max(np.max(np.abs(change) / np.sqrt(var)), np.max(inflated)) > 1.1 * TOL >= 1.1 * reduction.error
+
+
+def test_weights_count_as_repetitions(inputs):
+    X = inputs[0][:60]
+    counts = np.random.default_rng(3).integers(1, 4, 60)
+    rows = np.repeat(np.arange(60), counts)
+    K, R = gram(X, X), gram(X[rows], X[rows])
+    found = []
+    for G, targets, likelihood, weights in (
+        (K, labels(X), lib.Weighted(lib.Logistic(), tuple(counts.astype(float))), counts.astype(float)),
+        (R, labels(X)[rows], lib.Logistic(), None),
+    ):
+        posterior, _ = Laplace().infer(G, targets, likelihood)
+        (reduced,), reduction = reduce_posteriors(
+            G, [posterior], [leave_one_out(G, posterior).var], 0.05, weights=weights
+        )
+        points = X if weights is not None else X[rows]
+        K_s = gram(inputs[1], points[reduced.support])
+        found.append((reduction.basis.size, reduced.mean(K_s), reduced.var(K_s, np.full(len(K_s), 3.0))))
+    (size, mean, variance), (again, m, v) = found
+    assert size == again < 30
+    np.testing.assert_allclose(mean, m, atol=1e-5)
+    np.testing.assert_allclose(variance, v, atol=1e-5)
 
 
 def test_a_smaller_tolerance_takes_more_rows(inputs):

@@ -141,5 +141,5 @@ def test_inverse_factor_and_products_in_place(n):
     assert not np.any(np.triu(W, 1))
     C = rng.normal(size=(n, 2))
     for order in "CF":
-        found = scaled_plus_products(np.array(A, order=order), -0.5, C, 3.0)
-        np.testing.assert_allclose(found, -0.5 * A + 3.0 * C @ C.T, atol=1e-12)
+        found = scaled_plus_products(np.array(A, order=order), -0.5, C, np.array([3.0, -2.0]))
+        np.testing.assert_allclose(found, -0.5 * A + C @ np.diag([3.0, -2.0]) @ C.T, atol=1e-12)

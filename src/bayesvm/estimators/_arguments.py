@@ -26,8 +26,9 @@ from bayesvm.models.joint_process import JointProcess
 from bayesvm.models.label_kernels import LabelKernels
 from bayesvm.models.shared_process import SharedProcess
 
-#: Largest change of a prediction with ``reduce="auto"``, in standard deviations.
-AUTO_REDUCTION = 0.02
+#: Largest change of a prediction with ``reduce="auto"``, in standard deviations: least, per root of the number of rows,
+#: greatest.
+AUTO_REDUCTION = (0.02, 0.003, 0.06)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,7 +211,7 @@ def label_process(
     options: dict[str, Any] = {
         "posterior": posterior,
         "calibrate": estimator.calibrate,
-        "reduce": reduction_tolerance(estimator, posterior, joint=joint),
+        "reduce": reduction_tolerance(estimator, data, posterior, joint=joint),
         "options": search_options(estimator),
         "shared": shared,
     }
@@ -266,16 +267,22 @@ def many_rows_posterior(estimator: Any, inference: Inference) -> EP | None:
     return MANY_ROWS_EP if predictive_posterior(asked, estimator.inference, inference) else None
 
 
-def reduction_tolerance(estimator: Any, method: EP | None = None, *, joint: bool = False) -> float | None:
+def reduction_tolerance(
+    estimator: Any, data: TrainingData, method: EP | None = None, *, joint: bool = False
+) -> float | None:
     """Return the largest change of a prediction, in standard deviations, for which the posterior is reduced.
 
     "auto" leaves a machine as it is whose predictions come, uncalibrated, from the posterior that found the
     hyperparameters: the machine of a paper; and one of ``joint`` classes, which the support vectors predict. ``method``
-    is the one that gives another posterior, if there is one.
+    is the one that gives another posterior, if there is one. Otherwise the tolerance grows with the root of the number
+    of rows: changes have either sign, so that their effect on the likelihood of as many new rows falls with that root.
     """
-    if isinstance(estimator.reduce, str):
-        return None if method is None and (joint or estimator.calibrate is None) else AUTO_REDUCTION
-    return None if estimator.reduce is None else float(estimator.reduce)
+    if not isinstance(estimator.reduce, str):
+        return None if estimator.reduce is None else float(estimator.reduce)
+    if method is None and (joint or estimator.calibrate is None):
+        return None
+    least, rate, greatest = AUTO_REDUCTION
+    return min(max(least, rate * float(np.sqrt(np.sum(data.counts)))), greatest)
 
 
 __all__ = [

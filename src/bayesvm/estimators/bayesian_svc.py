@@ -63,8 +63,9 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     reduce : "auto", float or None
         Largest change of a prediction at a training row, in posterior standard deviations, for which the posterior is
         carried by few training rows, the basis (:mod:`bayesvm.inference.reduction`); predictions, model files and
-        exported models then cost as many. "auto": 0.02, but None for ``posterior="laplace"`` with ``calibrate=None``,
-        the paper's machine. None: all rows with a coefficient predict.
+        exported models then cost as many. "auto": 0.003 times the root of the number of rows, but at least 0.02 and
+        at most 0.06; None for ``posterior="laplace"`` with ``calibrate=None``, the paper's machine. None: all rows with
+        a coefficient predict.
     inducing : "auto", int or None
         Inference for many rows. None: exact, whatever the number of rows. "auto": exact up to 3000 rows (two classes
         with a kernel that is chosen: 5000, and the choice is made on a part of them); beyond, by

@@ -79,8 +79,9 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
     reduce : "auto", float or None
         Largest change of a prediction at a training row, in posterior standard deviations, for which the posterior is
         carried by few training rows, the basis (:mod:`bayesvm.inference.reduction`); predictions, model files and
-        exported models then cost as many. "auto": 0.02 for a machine with calibration, None for one without, the
-        thesis'. None: all rows with a coefficient predict.
+        exported models then cost as many. "auto": 0.003 times the root of the number of rows, but at least 0.02 and
+        at most 0.06, for a machine with calibration, None for one without, the thesis'. None: all rows with a
+        coefficient predict.
     beta : float or "auto"
         Half-width of the transition between flat top and tail, in units of :math:`\epsilon`, for the likelihoods by
         name that have one. "auto": 0.3 below 2000 training rows, 0.1 up to 4000, 0.05 above (Thesis section 4.3.3); a
@@ -270,7 +271,7 @@ class BayesianSVR(ModelEvidenceMixin, BayesianRegressor):
         default = Gaussian(data.spread**2).fix("variance") if self.fix_variance else Gaussian()
         options: dict[str, Any] = {
             "calibrate": self.calibrate,
-            "reduce": reduction_tolerance(self),
+            "reduce": reduction_tolerance(self, data),
             "options": search_options(self),
             "shared": shared,
         }

@@ -52,8 +52,8 @@ class GPClassifier(ModelEvidenceMixin, BayesianClassifier):
     calibrate : {None, "auto", "loo"}
         Correction of the log odds on leave-one-out predictions; see :class:`~bayesvm.BayesianSVC`.
     reduce : "auto", float or None
-        Whether few training rows carry the predictions; see :class:`~bayesvm.BayesianSVC`. "auto": 0.02 with
-        ``posterior="ep"`` or calibration, None otherwise.
+        Whether few training rows carry the predictions; see :class:`~bayesvm.BayesianSVC`, also for what
+        "auto" is with ``posterior="ep"`` or calibration; otherwise it is None.
     inducing : "auto", int or None
         Inference for many rows: exact, or by inducing inputs and neighbouring rows; see :class:`~bayesvm.BayesianSVC`.
     multi_class : {"shared", "ovr", "softmax"}
@@ -245,7 +245,7 @@ class GPRegressor(ModelEvidenceMixin, BayesianRegressor):
             return large
         options: dict[str, Any] = {
             "calibrate": self.calibrate,
-            "reduce": reduction_tolerance(self),
+            "reduce": reduction_tolerance(self, data),
             "options": search_options(self),
             "shared": shared,
         }

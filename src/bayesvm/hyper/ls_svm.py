@@ -20,7 +20,7 @@ from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import KernelParameters
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence
-from bayesvm.inference.ls_svm import Design, LevelTwo, Spectrum, joint_evidence, joint_value, level3, relative_range
+from bayesvm.inference.ls_svm import Design, Joint, LevelTwo, Spectrum, level3, relative_range
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.typing import Indices, Matrix, Vector
@@ -60,6 +60,15 @@ class JointEvaluation:
     value: float
     gradient: Vector
     evidence: Evidence
+
+
+@dataclasses.dataclass(frozen=True)
+class Begun:
+    """An evaluation of level 2 of which value and factor are known, but not the gradient."""
+
+    theta: Vector
+    value: float
+    joint: Joint
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,11 +124,14 @@ class JointObjective:
         Slope of a linear function of the kernel's parameters that is added, as a stand-in for the Occam factor.
     quiet : bool
         Whether the noise is kept at its least.
+    begun : tuple of Begun
+        Points at which the matrix is factored already.
     """
 
     levels: LevelsObjective
     tilt: Vector | None = None
     quiet: bool = False
+    begun: tuple[Begun, ...] = ()
 
     @property
     def bounds(self) -> Matrix:
@@ -129,18 +141,24 @@ class JointObjective:
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> JointEvaluation:
         """Return value and gradient; a warm start has no effect."""
-        levels, own = self.levels, np.asarray(theta[:-1], dtype=float)
-        kernel = levels.kernel.with_theta(own)
-        evidence = joint_evidence(kernel.gram(levels.X), levels.y, levels.design, float(theta[-1]))
+        known = next((point for point in self.begun if np.array_equal(point.theta, theta)), None)
+        joint, own = known.joint if known else self._factored(theta), np.asarray(theta[:-1], dtype=float)
+        evidence = joint.evidence()
         added, slope = self._added(own)
-        gradient = np.append(kernel.pullback(levels.X, evidence.dK) + slope, evidence.dphi)
+        kernel = self.levels.kernel.with_theta(own)
+        gradient = np.append(kernel.pullback(self.levels.X, evidence.dK) + slope, evidence.dphi)
         return JointEvaluation(theta, evidence.value + added, gradient, evidence)
 
-    def value(self, theta: Vector) -> float:
-        """Return the value alone, at a third of the cost."""
+    def begin(self, theta: Vector) -> Begun:
+        """Return the value alone, at a third of the cost, with the factor from which an evaluation can go on."""
+        joint = self._factored(theta)
+        return Begun(theta, joint.value() + self._added(np.asarray(theta[:-1], dtype=float))[0], joint)
+
+    def _factored(self, theta: Vector) -> Joint:
+        """Return the factored matrix."""
         levels, own = self.levels, np.asarray(theta[:-1], dtype=float)
         K = levels.kernel.with_theta(own).gram(levels.X)
-        return joint_value(K, levels.y, levels.design, float(theta[-1])) + self._added(own)[0]
+        return Joint.of(K, levels.y, levels.design, float(theta[-1]))
 
     def _added(self, own: Vector) -> tuple[float, Vector]:
         """Return what is added to level 2, and its slope in the kernel's parameters."""
@@ -219,4 +237,4 @@ def _untied(objective: LevelsObjective, tied: LevelsObjective, record: StartReco
     return dataclasses.replace(record, start=start, end=end)
 
 
-__all__ = ["JointObjective", "LevelsEvaluation", "LevelsObjective", "maximize_levels", "without_gamma"]
+__all__ = ["Begun", "JointObjective", "LevelsEvaluation", "LevelsObjective", "maximize_levels", "without_gamma"]

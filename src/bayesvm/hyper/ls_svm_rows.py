@@ -7,8 +7,9 @@ the number of rows: near their goal two or three evaluations with all rows are e
 
 The evidence has as a rule two maxima, a short length scale with little noise and a long one with more, and it is the
 number of rows that decides between them: the lower one by far on a part may be the higher by far on all. So beside the
-ends that were found the best kernel with the noise at its least goes on from part to part, and the search with all rows
-begins at the end that is highest there, as a value with all rows tells.
+ends that were found the best kernel with the noise at its least goes on from part to part. From one part to the next an
+end moves by about as much as before, so that the ends are moved once more, and the search with all rows begins at the
+one that is highest there, as a value with all rows tells; the factor behind that value serves the first evaluation.
 
 Level 3 differs from level 2 by the Occam factor, :math:`-\tfrac12 \ln q d - \tfrac12 \ln q (F - d)`, whose slope in the
 logarithms of the kernel's parameters is below one and next to constant, where the curvature of level 2 grows with the
@@ -45,6 +46,12 @@ class End:
 
     record: StartRecord
     quiet: bool = False
+    continued: bool = False  #: Whether the search began at the end with half the rows.
+
+    def ahead(self, bounds: Matrix) -> Vector:
+        """Return the end with twice the rows, if it moves as far again as it moved last time."""
+        step = self.record.end - self.record.start if self.continued else 0.0
+        return np.clip(self.record.end + step, *bounds.T)
 
 
 def maximize_on_parts(maximizer: Maximizer, objective: LevelsObjective, starts: Sequence[Vector]) -> Maximum:
@@ -99,15 +106,20 @@ def _occam_slope(objective: LevelsObjective, point: Vector) -> Vector:
 def _on_more_rows(maximizer: Maximizer, objective: JointObjective, end: End) -> End:
     """Go on with twice the rows."""
     found = maximizer.maximize(objective, [end.record.end], metrics=[_with_twice_the_rows(end.record)])
-    return dataclasses.replace(end, record=found.history[0])
+    return dataclasses.replace(end, record=found.history[0], continued=True)
 
 
 def _on_all_rows(maximizer: Maximizer, objective: JointObjective, ends: Sequence[End]) -> Maximum:
-    """Go on from the end that is highest with all rows, and from those close to it."""
-    values = [objective.value(end.record.end) for end in ends] if len(ends) > 1 else [0.0]
-    near = [end.record for end, value in zip(ends, values, strict=True) if value >= max(values) - CLOSE]
-    metrics = [_with_twice_the_rows(record) for record in near]
-    return maximizer.maximize(objective, [record.end for record in near], metrics=metrics)
+    """Go on from the end that is highest with all rows, moved ahead, and from those close to it."""
+    starts = [end.ahead(objective.bounds) for end in ends]
+    metrics = [_with_twice_the_rows(end.record) for end in ends]
+    if len(ends) > 1:
+        begun = [objective.begin(start) for start in starts]
+        highest = max(point.value for point in begun)
+        near = [i for i, point in enumerate(begun) if point.value >= highest - CLOSE]
+        objective = dataclasses.replace(objective, begun=tuple(begun[i] for i in near))
+        starts, metrics = [starts[i] for i in near], [metrics[i] for i in near]
+    return maximizer.maximize(objective, starts, metrics=metrics)
 
 
 def _with_twice_the_rows(record: StartRecord) -> Matrix | None:

@@ -11,7 +11,13 @@ fourth derivative of the expected losses in the mean. Since :math:`\partial_v E\
 .. math:: \bigl[I + \tfrac12 (\mathrm{diag}\, k - \mathrm{diag}(c)\, V \mathrm{diag}(c))\, S\bigr] \delta D
           = -r_2 - c \circ V r_1, \qquad \delta m = V \bigl(-r_1 + \tfrac12 c \circ S\, \delta D\bigr) .
 
-It needs V itself, which the factor gives without a further factorisation: on points with :math:`D_i > 0` it is
+*Correction.* In the parameters D and :math:`\alpha` the mean is linear, :math:`m = K\alpha`, so that of second order
+only the expected losses remain, and the variances as functions of D. Where the step leads, the losses are expanded with
+the third and fourth derivatives at hand, and the variances are taken as :math:`1/\hat v_i = 1/v_i - \delta v_i/v_i^2`,
+which is exact for a change of the point's own precision. The same equations are solved once more for the residuals
+there, without a further factorisation.
+
+The step needs V itself, which the factor gives without a further factorisation: on points with :math:`D_i > 0` it is
 :math:`D^{-1} - D^{-1} R D^{-1}`. Points with hardly any precision are left out of S and take the fixed-point step.
 """
 
@@ -26,10 +32,14 @@ from bayesvm.likelihoods.expectations import Expected
 from bayesvm.linalg import SignedFactor, SupportFactor
 from bayesvm.linalg.krylov import minimal_residual
 from bayesvm.solvers.newton import times
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
 #: Points whose precision is a smaller share of their posterior precision are left out of S.
 WEAK = 1e-8
+#: Largest relative change of a variance for which a step is corrected.
+FARTHEST = 0.5
+#: Largest correction that is taken, relative to the step: a larger one says that the step is too long for it.
+SHRINKING = 0.3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,46 +124,76 @@ class VariationalGaussian:
     def newton(self, K: Matrix, *, convex: bool, tol: float) -> Matrix:
         """Return where a Newton step leads, accurate enough for a residual of ``tol`` if that is one step away.
 
-        With a convex loss no precision becomes negative.
+        The step is corrected once for what it leaves of second order, at the cost of a few products with R. With a
+        convex loss no precision becomes negative.
         """
         e, D = self.expected, self.natural[0]
-        M = self.factor.support
-        share = np.abs(D[M]) * self.var[M] > WEAK
-        J, R = M[share], self.R if np.all(share) else self.R[np.ix_(share, share)]
-        w = 1.0 / D[J]
-        squares = R * R
-        own = self.var[J] ** 2 - w**4 * np.diagonal(squares)  # what the diagonal of S lacks
-        third, fourth, var = e.third[J], e.fourth[J], self.var[J]
-
-        def spread(p: Vector) -> Vector:
-            """Return S p on J: off the diagonal V is - w R w."""
-            return np.asarray(w**2 * (squares @ (w**2 * p)) + own * p)
-
-        def product(q: Vector) -> Vector:
-            x = spread(q / var)
-            pushed = w * third * x
-            return np.asarray(q + 0.5 * var * (fourth * x - third * (pushed - w * (R @ pushed))))
-
-        r1 = self.alpha + e.gradient
-        change = e.curvature - D - e.third * self._covariance(K, r1)
-        right = var * change[J]
-        size = float(np.sqrt(right @ right))
-        push = -r1
-        if size > 0.0:
-            change[J] = minimal_residual(product, right, tol=min(0.1, max(size, 0.1 * tol / size)), max_iter=20) / var
-            push[J] += 0.5 * third * spread(change[J])
-        move = self._covariance(K, push)
+        equations = _Equations.of(self)
+        change, push, move, response = equations.solved(K, self.alpha + e.gradient, D - e.curvature, tol)
+        var = self.var / (1.0 - np.minimum(response / self.var, FARTHEST))
+        ahead = e.moved(move, var - self.var)
+        r1, r2 = self.alpha + push - D * move + ahead.gradient, D + change - ahead.curvature
+        more, further, shift, _ = equations.solved(K, r1, r2, tol)
+        if np.max(np.abs(more) * self.var) <= SHRINKING * np.max(np.abs(change) * self.var):
+            change, push, move = change + more, push + further, move + shift
         new = D + change
         if convex:
             new = np.maximum(new, 0.1 * np.minimum(D, e.curvature))
         return np.stack([new, self.alpha + push - D * move + new * (self.mean + move)])
 
-    def _covariance(self, K: Matrix, x: Vector) -> Vector:
+    def covariance(self, K: Matrix, x: Vector) -> Vector:
         """Return V x."""
         M = self.factor.support
         x = x.copy()
         x[M] -= self.R @ times(K, x)[M]
         return times(K, x)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Equations:
+    """The linear equations of a Newton step at a Gaussian, on the points J that have a precision to speak of."""
+
+    q: VariationalGaussian
+    J: Indices
+    w: Vector  #: 1/D on J.
+    R: Matrix  #: On J.
+    squares: Matrix  #: Of the entries of R.
+    own: Vector  #: What the diagonal of S lacks.
+
+    @classmethod
+    def of(cls, q: VariationalGaussian) -> _Equations:
+        """Prepare them."""
+        D, M = q.natural[0], q.factor.support
+        share = np.abs(D[M]) * q.var[M] > WEAK
+        J, R = M[share], q.R if np.all(share) else q.R[np.ix_(share, share)]
+        w = 1.0 / D[J]
+        squares = R * R
+        return cls(q, J, w, R, squares, q.var[J] ** 2 - w**4 * np.diagonal(squares))
+
+    def spread(self, p: Vector) -> Vector:
+        """Return S p on J: off the diagonal V is - w R w."""
+        return np.asarray(self.w**2 * (self.squares @ (self.w**2 * p)) + self.own * p)
+
+    def solved(self, K: Matrix, r1: Vector, r2: Vector, tol: float) -> tuple[Vector, Vector, Vector, Vector]:
+        """Return the changes of D, of alpha before the response of the mean, of the mean, and of the variances."""
+        q, J, w = self.q, self.J, self.w
+        e, var = q.expected, q.var[J]
+        third, fourth = e.third[J], e.fourth[J]
+
+        def product(p: Vector) -> Vector:
+            x = self.spread(p / var)
+            pushed = w * third * x
+            return np.asarray(p + 0.5 * var * (fourth * x - third * (pushed - w * (self.R @ pushed))))
+
+        change = -r2 - e.third * q.covariance(K, r1)
+        right = var * change[J]
+        size = float(np.sqrt(right @ right))
+        push, response = -r1, np.zeros_like(r1)
+        if size > 0.0:
+            change[J] = minimal_residual(product, right, tol=min(0.1, max(size, 0.1 * tol / size)), max_iter=20) / var
+            response[J] = -self.spread(change[J])
+            push[J] -= 0.5 * third * response[J]
+        return change, push, q.covariance(K, push), response
 
 
 __all__ = ["VariationalGaussian"]

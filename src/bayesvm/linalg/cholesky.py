@@ -128,12 +128,12 @@ def cholesky(A: Matrix, *, jitter: bool = False, overwrite: bool = False, what: 
     raise NotPositiveDefiniteError(f"{what} ({n} x {n}) {reason}")
 
 
-def scaled_plus_products(A: Matrix, scale: float, B: Matrix, factor: float) -> Matrix:
-    r"""Return scale times A plus factor times :math:`B B^\top` for symmetric A, in its place and in C order."""
+def scaled_plus_products(A: Matrix, scale: float, B: Matrix, factors: Vector) -> Matrix:
+    r"""Return scale times A plus :math:`B\, \mathrm{diag}(f)\, B^\top` for symmetric A, in its place and in C order."""
     if not A.size:
         return A
     fortran = A if A.flags.f_contiguous else A.T
-    return np.asarray(blas.dgemm(factor, B, B, beta=scale, c=fortran, trans_b=1, overwrite_c=1)).T
+    return np.asarray(blas.dgemm(1.0, B * factors, B, beta=scale, c=fortran, trans_b=1, overwrite_c=1)).T
 
 
 def _succeeded(L: Matrix, info: int) -> bool:

@@ -51,12 +51,6 @@ class Complement:
         r"""Return :math:`P^\top K P` for symmetric K, in a fresh array and in :math:`O(n^2)`."""
         return _less_both(np.array(K[1:, 1:], order="C"), self.u[1:], self._turned(K @ self.u)[1:])
 
-    def embed(self, G: Matrix) -> Matrix:
-        r"""Return :math:`P G P^\top` for symmetric G, in :math:`O(n^2)`."""
-        padded = np.zeros((self.u.size, self.u.size))
-        padded[1:, 1:] = G
-        return _less_both(padded, self.u, self._turned(np.append(0.0, G @ self.u[1:])))
-
     def project(self, B: Matrix) -> Matrix:
         r"""Return :math:`P^\top B`."""
         return np.asarray(B[1:] - np.outer(self.u[1:], 2.0 * (self.u @ B)))
@@ -73,6 +67,13 @@ def _less_both(G: Matrix, u: Vector, w: Vector) -> Matrix:
     if G.size:  # the transpose is in Fortran order, so that BLAS writes to the array itself
         blas.dger(-1.0, w, u, a=G.T, overwrite_a=1)
         blas.dger(-1.0, u, w, a=G.T, overwrite_a=1)
+    return G
+
+
+def triangle_less_both(G: Matrix, u: Vector, w: Vector) -> Matrix:
+    r"""Return :math:`G - u w^\top - w u^\top`, its lower triangle in Fortran order, in the place of G in C order."""
+    if G.size:
+        blas.dsyr2(-1.0, u, w, lower=1, a=G.T, overwrite_a=1)
     return G
 
 
@@ -148,4 +149,4 @@ def _orthonormal(A: Matrix) -> Matrix:
     return np.asarray(qr(A, mode="economic", overwrite_a=True, check_finite=False)[0])
 
 
-__all__ = ["Complement", "LeadingPairs", "Product", "leading_pairs", "symmetric_eigen"]
+__all__ = ["Complement", "LeadingPairs", "Product", "leading_pairs", "symmetric_eigen", "triangle_less_both"]

@@ -14,6 +14,7 @@ from bayesvm.inference.reduction import NO_ROWS, Reduction, reduce_posteriors
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification, Likelihood, Regression
+from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg.covariance_root import covariance_root
 from bayesvm.models.base import BLOCK, CACHE, PART
 from bayesvm.models.calibration import Calibration, ScaleCalibration
@@ -72,7 +73,8 @@ class Predictor:
         if tol is None:
             return self
         variances = [q.var for q in self.marginals]
-        found = reduce_posteriors(self.kernel.gram(X), self.posteriors, variances, tol, preferred)
+        weights = np.asarray(self.likelihood.weights) if isinstance(self.likelihood, Weighted) else None
+        found = reduce_posteriors(self.kernel.gram(X), self.posteriors, variances, tol, preferred, weights)
         if found is None:
             return self
         posteriors, reduction = found

@@ -3,7 +3,7 @@
 from bayesvm.inference.ls_svm.design import Design
 from bayesvm.inference.ls_svm.factored import Factored, factored
 from bayesvm.inference.ls_svm.fisher import FisherDirections, fisher_directions
-from bayesvm.inference.ls_svm.joint import joint_evidence, joint_value, relative_gamma, relative_range
+from bayesvm.inference.ls_svm.joint import Joint, relative_gamma, relative_range
 from bayesvm.inference.ls_svm.level1 import LevelOne, solve_direct, solve_iterative, solve_spectral, solved_by
 from bayesvm.inference.ls_svm.level2 import LevelTwo, level2, level2_at, level2_terms
 from bayesvm.inference.ls_svm.level3 import level3, log_evidence, occam
@@ -31,6 +31,7 @@ __all__ = [
     "FeatureSums",
     "FisherDirections",
     "GroupCentres",
+    "Joint",
     "LevelOne",
     "LevelTwo",
     "Moderator",
@@ -43,8 +44,6 @@ __all__ = [
     "feature_spectrum",
     "fisher_directions",
     "group_weights",
-    "joint_evidence",
-    "joint_value",
     "leading_spectrum",
     "level2",
     "level2_at",

@@ -9,6 +9,12 @@ eigenvalues: with G the Gram matrix in the complement of s, c the targets there 
 Its maximum lies close to that of the evidence of level 3, from which only the slowly varying Occam factor is missing;
 the search begins here, at a fraction of the cost per step. Gamma is given relative to the matrix,
 :math:`g = \ln(\gamma \operatorname{tr} G / F)`, so that one range serves kernels of every scale.
+
+No basis of the complement is needed. With s of unit length and :math:`H = I - s s^\top` the matrix
+:math:`C = H S K S H + \tau s s^\top + I/\gamma` has s as an eigenvector, with the eigenvalue :math:`\tau + 1/\gamma`,
+and is :math:`G + I/\gamma` beside it. It differs from :math:`S K S + I/\gamma` by a symmetric matrix of rank two, its
+inverse from A by :math:`s s^\top / (\tau + 1/\gamma)`, and its determinant by that eigenvalue. For :math:`\tau` the
+mean eigenvalue of G is taken, which leaves the condition as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from bayesvm.inference.base import Evidence
 from bayesvm.inference.ls_svm.design import VANISHING, Design
 from bayesvm.inference.ls_svm.spectrum import CONSTANT
 from bayesvm.linalg.cholesky import Cholesky, cholesky, scaled_plus_products
-from bayesvm.linalg.eigen import Complement
+from bayesvm.linalg.eigen import triangle_less_both
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Matrix
 
@@ -44,63 +50,67 @@ def relative_gamma(K: Matrix, design: Design, log_gamma: float) -> float:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Joint:
-    """The matrix C = G + I/gamma in the complement, factored, and the terms of level 2."""
+class Joint:
+    r"""The matrix C of the module, factored, and the terms of level 2."""
 
-    complement: Complement | None
+    design: Design
     factor: Cholesky
-    c: Matrix
+    c: Matrix  #: Centred targets.
     trace: float  #: Of G; zero for a kernel that is constant over the rows.
     gamma: float
+    along: float  #: Eigenvalue of C along s.
 
     @classmethod
-    def of(cls, K: Matrix, y: Matrix, design: Design, relative: float) -> _Joint:
-        """Centre and factor."""
-        complement = Complement.of(design.root) if design.bias else None
-        C, c = design.scaled_gram(K), design.scaled(y)
-        C, c = (np.array(C), c) if complement is None else (complement.compress(C), complement.project(c))
-        trace, whole = float(np.trace(C)), float(design.counts @ np.diagonal(K))
+    def of(cls, K: Matrix, y: Matrix, design: Design, relative: float) -> Joint:
+        """Centre and factor; K is overwritten."""
+        C, whole = np.ascontiguousarray(design.scaled_gram(K)), float(design.counts @ np.diagonal(K))
+        s = design.root / np.sqrt(design.total)
+        Ks = C @ s if design.bias else np.zeros(design.n)
+        trace = float(np.trace(C)) - float(s @ Ks)
         trace = trace if trace > CONSTANT * whole else 0.0
-        gamma = float(np.exp(relative)) * design.freedom / (trace or max(whole, np.finfo(float).tiny))
-        C[np.diag_indices(design.size)] += 1.0 / gamma
+        mean = (trace or max(whole, np.finfo(float).tiny)) / design.freedom
+        gamma = float(np.exp(relative)) / mean
+        if design.bias:
+            triangle_less_both(C, s, Ks - 0.5 * (float(s @ Ks) + mean) * s)
+        C[np.diag_indices(design.n)] += 1.0 / gamma
         factor = cholesky(C, overwrite=True, what="K + I/gamma (is the kernel positive definite?)")
-        return cls(complement, factor, c, trace, gamma)
+        return cls(design, factor, design.centred(design.scaled(y)), trace, gamma, mean + 1.0 / gamma)
 
-    def terms(self, quadratic: float, design: Design) -> dict[str, float]:
+    def value(self) -> float:
+        """Return the value of :meth:`evidence` alone, at a third of its cost."""
+        half = self.factor.half_solve(np.asfortranarray(self.c))
+        return sum(self._terms(max(float(np.vdot(half, half)), VANISHING)).values())
+
+    def _terms(self, quadratic: float) -> dict[str, float]:
         """Return the two terms of level 2, given gamma R."""
-        (m, q), F = self.c.shape, design.freedom
-        log_terms = m * float(np.log(self.gamma)) + self.factor.log_det()
+        q, m, F = self.c.shape[1], self.design.size, self.design.freedom
+        log_det = self.factor.log_det() - (float(np.log(self.along)) if self.design.bias else 0.0)
         fit = 0.5 * q * F * float(np.log(q * F * self.gamma) - np.log(quadratic))
-        return {"fit": fit, "determinant": -0.5 * q * log_terms}
+        return {"fit": fit, "determinant": -0.5 * q * (m * float(np.log(self.gamma)) + log_det)}
+
+    def evidence(self) -> Evidence:
+        r"""Return :math:`L_2 + \tfrac q2 F \ln qF` with ``dK``, and ``dphi`` the derivative in ``relative``, g.
+
+        ``latent`` holds :math:`\ln\gamma` and the effective number of parameters, (4.4).
+        """
+        design, gamma, c = self.design, self.gamma, self.c
+        q, m, F = c.shape[1], design.size, design.freedom
+        A = self.factor.inverse()
+        a = A @ c
+        quadratic = max(float(np.vdot(c, a)), VANISHING)  # gamma R
+        d = m - (float(np.trace(A)) - float(design.bias) / self.along) / gamma
+        slope = 0.5 * q * (F * (1.0 - float(np.vdot(a, a)) / (gamma * quadratic)) - d)
+        # d ln gamma = -d trace / trace at fixed relative gamma, and the trace of G is that of (I - s s') S K S
+        moved = slope / self.trace if self.trace > 0.0 else 0.0
+        columns, factors = a, np.full(q, 0.5 * q * F / quadratic)
+        if design.bias:
+            columns = np.column_stack([a, design.root / np.sqrt(design.total)])
+            factors = np.append(factors, 0.5 * q / self.along + moved)
+        A = scaled_plus_products(A, -0.5 * q, columns, factors)
+        A[np.diag_indices(design.n)] -= moved
+        terms, latent = self._terms(quadratic), np.array([np.log(gamma), d + float(design.bias)])
+        dphi, rows = np.array([slope]), np.arange(design.n)
+        return Evidence(sum(terms.values()), terms, rows, design.scaled_gram(A), dphi, Status.CONVERGED, latent, 1)
 
 
-def joint_value(K: Matrix, y: Matrix, design: Design, relative: float) -> float:
-    """Return the value of :func:`joint_evidence` alone, at a third of its cost."""
-    joint = _Joint.of(K, y, design, relative)
-    half = joint.factor.half_solve(np.asfortranarray(joint.c))
-    return sum(joint.terms(max(float(np.vdot(half, half)), VANISHING), design).values())
-
-
-def joint_evidence(K: Matrix, y: Matrix, design: Design, relative: float) -> Evidence:
-    r"""Return :math:`L_2 + \tfrac q2 F \ln qF` with ``dK``, and ``dphi`` the derivative in ``relative``, which is g.
-
-    ``latent`` holds :math:`\ln\gamma` and the effective number of parameters, (4.4).
-    """
-    joint = _Joint.of(K, y, design, relative)
-    (m, q), F, c, gamma = joint.c.shape, design.freedom, joint.c, joint.gamma
-    A = joint.factor.inverse()
-    a = A @ c
-    quadratic = max(float(np.vdot(c, a)), VANISHING)  # gamma R
-    d = m - float(np.trace(A)) / gamma
-    slope = 0.5 * q * (F * (1.0 - float(np.vdot(a, a)) / (gamma * quadratic)) - d)
-
-    A = scaled_plus_products(A, -0.5 * q, a, 0.5 * q * F / quadratic)
-    if joint.trace > 0.0:  # d ln gamma = -d trace / trace at fixed relative gamma
-        A[np.diag_indices(m)] -= slope / joint.trace
-    dG = A if joint.complement is None else joint.complement.embed(A)
-    terms, rows = joint.terms(quadratic, design), np.arange(design.n)
-    dK, latent = design.scaled_gram(dG), np.array([np.log(gamma), d + float(design.bias)])
-    return Evidence(sum(terms.values()), terms, rows, dK, np.array([slope]), Status.CONVERGED, latent, 1)
-
-
-__all__ = ["joint_evidence", "joint_value", "relative_gamma", "relative_range"]
+__all__ = ["Joint", "relative_gamma", "relative_range"]
