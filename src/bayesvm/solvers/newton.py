@@ -308,7 +308,7 @@ FAR = 0.3
 CHORD_FROM = 0.1
 CHORD_GAIN = 5.0
 #: Earlier chord steps that mixing looks at.
-CHORD_DEPTH = 2
+CHORD_DEPTH = 4
 #: Chord steps go on to this share of the tolerance: differences of evidences show the error of a mode.
 POLISH = 0.01
 

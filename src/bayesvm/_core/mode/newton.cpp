@@ -17,7 +17,7 @@ constexpr int kLineSteps = 50;
 constexpr double kCompact = 0.7;
 constexpr double kChordFrom = 0.1, kChordGain = 5.0, kFar = 0.3, kPolish = 0.01;
 // Earlier chord steps that mixing looks at.
-constexpr std::size_t kDepth = 2;
+constexpr std::size_t kDepth = 4;
 // Steps after which S must have fallen by more than rounding, or the residual to a half.
 constexpr int kPatience = 25;
 
