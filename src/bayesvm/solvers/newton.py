@@ -277,8 +277,8 @@ def _chord_steps(
 
     def step(point: _Point) -> _Point:
         image = point.alpha + _newton_direction(K, factor, point.residual)
-        alpha = mixer.next(point.alpha, image, 1.0)
-        return _point(y, likelihood, alpha, times(K, alpha))
+        change = mixer.next(point.alpha, image, 1.0) - point.alpha  # small, and so is the rounding of its product
+        return _point(y, likelihood, point.alpha + change, point.f + times(K, change))
 
     return chord_steps(point, step, tol)
 

@@ -254,9 +254,10 @@ private:
       Vector image = factor.direction(lapack_, support, residual, times(residual));
       for (std::size_t i = 0; i < image.size(); ++i)
         image[i] += at.alpha[i];
-      Vector alpha = mixer.next(at.alpha, image, 1.0);
-      Vector f = times(alpha);
-      Point next = point(std::move(alpha), std::move(f));
+      Vector change = mixer.next(at.alpha, image, 1.0);
+      for (std::size_t i = 0; i < change.size(); ++i)
+        change[i] -= at.alpha[i];
+      Point next = moved(at, change, times(change), 1.0);
       if (!(kChordGain * next.kkt < at.kkt)) break;
       at = std::move(next);
     }
