@@ -134,6 +134,11 @@ class Parameterized:
         return np.asarray(np.log(np.concatenate([np.empty(0), *(values for _, values, _ in self._free_fields)])))
 
     @property
+    def n_free(self) -> int:
+        """How many entries ``theta`` has."""
+        return sum(values.size for _, values, _ in self._free_fields)
+
+    @property
     def bounds(self) -> Matrix:
         """Bounds of ``theta``, one row (low, high) per entry."""
         rows = [bounds for _, values, bounds in self._free_fields for _ in values]
@@ -152,6 +157,8 @@ class Parameterized:
         """Return a copy with the free parameters set to ``exp(theta)``."""
         fields = self._free_fields
         parts = split_theta(type(self).__name__, np.exp(theta), [values.size for _, values, _ in fields])
+        if not fields:
+            return self
         changes: dict[str, Any] = {
             name: tuple(part.tolist()) if isinstance(getattr(self, name), tuple) else float(part[0])
             for (name, _, _), part in zip(fields, parts)

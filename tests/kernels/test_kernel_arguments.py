@@ -124,6 +124,7 @@ def test_positive_semidefinite_for_any_points_and_parameters(kernel, data):
 def test_with_theta_round_trip(kernel, data):
     kernel = kernel.bind(2)
     theta = data.draw(arrays(float, kernel.theta.size, elements=st.floats(-20.0, 20.0)))
+    assert kernel.n_free == theta.size
     moved = kernel.with_theta(theta)
     np.testing.assert_allclose(moved.theta, theta, rtol=1e-14, atol=1e-14)
     assert type(moved) is type(kernel)

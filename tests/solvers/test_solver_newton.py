@@ -10,8 +10,11 @@ from likelihood_instances import IDS, INSTANCES, concrete_subclasses
 
 import bayesvm.likelihoods as lib
 from bayesvm.exceptions import IncompatibleError
+from bayesvm.kernels import Gaussian
+from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification, Likelihood, Traits
-from bayesvm.solvers import MAPResult, Newton, Solver, Status
+from bayesvm.linalg import SupportFactor
+from bayesvm.solvers import MAPResult, Newton, Solver, Status, newton
 from bayesvm.solvers.newton import times
 from bayesvm.testing import check_solver
 from bayesvm.testing.solvers import problem
@@ -307,3 +310,29 @@ def test_a_search_that_stalls_with_majorants_goes_on_without(likelihood, solve):
     K, y = problem(likelihood)
     result = solve(Newton(), 1e10 * (K + 0.01 * np.eye(40)), y, likelihood)
     assert result.kkt < 1e-7
+
+
+# -- chord steps ------------------------------------------------------------------------------------------------------
+def test_mixed_chord_steps_are_fewer_and_lead_to_the_same_mode(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0.0, 1.0, -1.0)
+    K, likelihood = Gaussian(4.0, 1.0).gram(Inputs(X)), lib.Logistic()
+    mode = Newton(tol=1e-12).solve_in_numpy(K, y, likelihood)
+    alpha = mode.alpha * (1.0 + 0.02 * rng.normal(size=80))
+    start = newton._point(y, likelihood, alpha, K @ alpha)
+    factor = SupportFactor.of(K, 1.2 * mode.derivatives.curvature)  # plain steps divide the residual by six
+    steps = {}
+    for depth in (0, newton.CHORD_DEPTH):
+        seen = []
+        monkeypatch.setattr(newton, "CHORD_DEPTH", depth)
+        with monkeypatch.context() as patch:
+            point = newton._point
+            patch.setattr(newton, "_point", lambda *args: seen.append(args) or point(*args))
+            found = newton._chord_steps(K, y, likelihood, start, factor, 1e-8)
+        assert found.kkt <= newton.POLISH * 1e-8
+        np.testing.assert_allclose(found.f, K @ found.alpha, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(found.alpha, mode.alpha, rtol=1e-7, atol=1e-8)
+        steps[depth] = len(seen)
+    plain, mixed = steps.values()
+    assert mixed <= plain - 3

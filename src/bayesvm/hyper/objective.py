@@ -67,7 +67,7 @@ class ModelParameters:
 
     def model(self, theta: Vector) -> tuple[Kernel, Likelihood]:
         """Return kernel and likelihood with the given parameters."""
-        p, q = self.kernel.theta.size, self.likelihood.theta.size
+        p, q = self.kernel.n_free, self.likelihood.n_free
         if np.shape(theta) != (p + q,):
             names = ", ".join(self.names)
             raise ValueError(f"theta: expected {p + q} logarithms ({names}), found an array of shape {np.shape(theta)}")

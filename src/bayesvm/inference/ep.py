@@ -20,7 +20,7 @@ is stationary in all sites, so that only its explicit derivatives remain:
 All sites are updated at the same time, one factorisation per sweep: a Newton step for the means with the variances of
 the sweep before. Sweeps are damped while they overshoot. Once they contract, the response of the marginals to the sites
 (:mod:`bayesvm.linalg.site_posterior`) stands for the factorisation: the fixed point is found for marginals that respond
-as predicted, by mixed steps (:mod:`bayesvm.inference.anderson`) of :math:`O(n^2)` each, and the next sweep is made
+as predicted, by mixed steps (:mod:`bayesvm.solvers.anderson`) of :math:`O(n^2)` each, and the next sweep is made
 there. Its residual is of second order in the one before, so that a few factorisations are enough. Where that does not
 help, and for losses that are not convex, whose precisions can be negative, the sweeps themselves are mixed. Sites too
 weak to matter are dropped from the factor, which keeps it small for sparse likelihoods; since :math:`\ln Z` is
@@ -35,13 +35,13 @@ import dataclasses
 import numpy as np
 
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.inference.anderson import AndersonMixer
 from bayesvm.inference.base import Evidence, Inference, Inferred, Posterior, gram_cotangent
 from bayesvm.inference.leave_one_out import Marginals
 from bayesvm.inference.native_sweep import native_iterate
 from bayesvm.inference.sweep import GramPrior, Mask, Matched, SitePrior, SiteTerms, Sweep, evidence_terms
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg.site_posterior import PlainSitePosterior
+from bayesvm.solvers.anderson import AndersonMixer
 from bayesvm.solvers.base import Status
 from bayesvm.solvers.newton import Newton
 from bayesvm.typing import Matrix, Vector

@@ -151,6 +151,11 @@ class Kernel(ABC):
         return np.concatenate([np.empty(0), *(child.theta for child in self.children)])
 
     @property
+    def n_free(self) -> int:
+        """How many entries ``theta`` has."""
+        return self.theta.size
+
+    @property
     def bounds(self) -> Matrix:
         """Bounds of ``theta``, one row (low, high) per entry."""
         return np.concatenate([np.empty((0, 2)), *(child.bounds for child in self.children)])
@@ -168,7 +173,7 @@ class Kernel(ABC):
 
     def with_theta(self, theta: Vector) -> Self:
         """Return the same kernel with the free parameters set to ``exp(theta)``."""
-        parts = split_theta(type(self).__name__, theta, [child.theta.size for child in self.children])
+        parts = split_theta(type(self).__name__, theta, [child.n_free for child in self.children])
         return self.with_children([child.with_theta(part) for child, part in zip(self.children, parts)])
 
     def fix(self, *names: str) -> Kernel:

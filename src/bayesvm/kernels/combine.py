@@ -25,6 +25,11 @@ class Pair(Kernel):
     left: Kernel
     right: Kernel
 
+    @property
+    def n_free(self) -> int:
+        """How many entries ``theta`` has."""
+        return self.left.n_free + self.right.n_free
+
     def _terms(self, X: Inputs, Z: Inputs | None) -> tuple[Matrix, Matrix | float]:
         """Return the Gram matrix of one part and that of the other, as a number if it is constant."""
         first, second = (self.right, self.left) if isinstance(self.left, Constant) else (self.left, self.right)

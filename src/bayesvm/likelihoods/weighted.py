@@ -64,7 +64,7 @@ class Weighted(Likelihood):
     plain = property(attrgetter("likelihood"), doc=Likelihood.plain.__doc__)
     traits, knots, domain = _inner("traits"), _inner("knots"), _inner("domain")
     argument, slope = _inner("argument"), _inner("slope")
-    theta, bounds, names = _inner("theta"), _inner("bounds"), _inner("names")
+    theta, n_free, bounds, names = _inner("theta"), _inner("n_free"), _inner("bounds"), _inner("names")
     with_theta, fix, free, bounded = _changed("with_theta"), _changed("fix"), _changed("free"), _changed("bounded")
     eased, smoothed, margin_loss = _changed("eased"), _with_weights("smoothed"), _with_weights("margin_loss")
     companion = _with_weights("companion")

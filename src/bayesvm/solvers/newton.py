@@ -18,7 +18,8 @@ Three things keep the number of factorisations small.
   :math:`\alpha = (I + W K)^{-1} (W f - \ell'(f))`, needs no :math:`f = K \alpha`; when the Gram matrix has changed
   since f was found, this is the first-order prediction of the new mode along the change.
 * Once a full step was taken and the residual is small, further steps use the same factor (chord steps: two
-  matrix-vector products) as long as each divides the residual by five or more (``CHORD_GAIN``).
+  matrix-vector products), mixed (:mod:`bayesvm.solvers.anderson`), as long as each divides the residual by five or more
+  (``CHORD_GAIN``).
 * The products with K touch only the rows whose coefficient changes.
 """
 
@@ -38,6 +39,7 @@ from bayesvm.likelihoods.native import NativeLoss, native_loss
 from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.linalg import SupportFactor
 from bayesvm.linalg.support_factor import B_NAME
+from bayesvm.solvers.anderson import AndersonMixer
 from bayesvm.solvers.base import MAPResult, Solver, Status
 from bayesvm.typing import Matrix, Vector
 
@@ -266,11 +268,17 @@ def line_search(point: P, Kd: Matrix, at: Callable[[float], P]) -> tuple[P | Non
 def _chord_steps(
     K: Matrix, y: Vector, likelihood: Likelihood, point: _Point, factor: SupportFactor, tol: float
 ) -> _Point:
-    """Repeat steps with the factor at hand as long as they pay."""
+    """Repeat steps with the factor at hand as long as they pay.
+
+    They are mixed: that the curvatures of the factor are not those at the point slows few combinations of coefficients
+    down, and mixing takes these out.
+    """
+    mixer = AndersonMixer(CHORD_DEPTH)
 
     def step(point: _Point) -> _Point:
-        direction = _newton_direction(K, factor, point.residual)
-        return _point(y, likelihood, point.alpha + direction, point.f + times(K, direction))
+        image = point.alpha + _newton_direction(K, factor, point.residual)
+        change = mixer.next(point.alpha, image, 1.0) - point.alpha  # small, and so is the rounding of its product
+        return _point(y, likelihood, point.alpha + change, point.f + times(K, change))
 
     return chord_steps(point, step, tol)
 
@@ -299,6 +307,8 @@ FAR = 0.3
 #: A chord step costs about a third of a Newton step: it pays from this residual on, if it divides it by this much.
 CHORD_FROM = 0.1
 CHORD_GAIN = 5.0
+#: Earlier chord steps that mixing looks at.
+CHORD_DEPTH = 4
 #: Chord steps go on to this share of the tolerance: differences of evidences show the error of a mode.
 POLISH = 0.01
 

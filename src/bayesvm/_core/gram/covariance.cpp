@@ -11,6 +11,9 @@
 namespace bayesvm::gram {
 namespace {
 
+// Rows of inner products that are computed together.
+constexpr std::size_t kTogether = 64;
+
 // Squared distances of features from inner products, in place; what rounding cannot tell from zero is zero.
 BAYESVM_VECTOR void distances_from_inner(double* inner, double norm, const double* norms, double tolerance,
                                          std::size_t count) {
@@ -172,7 +175,11 @@ void Covariance::stationary(const Term& term, const std::vector<double>& norms, 
   const std::vector<double> features = of_features ? gathered(term.X, term.d, rows, m) : std::vector<double>();
   const Block memory(of_features ? m * m : 1); // inner products, then Q phi'
   double* const A = memory.get();
-  if (of_features) gemm_transposed(lapack_, features.data(), term.d, features.data(), term.d, A, m, m, m, term.d);
+  for (std::size_t top = 0; of_features && top < m; top += kTogether) { // up to the diagonal, or a little beyond it
+    const std::size_t bottom = std::min(top + kTogether, m);
+    gemm_transposed(lapack_, features.data(), term.d, features.data() + top * term.d, term.d, A + top * m, m, bottom,
+                    bottom - top, term.d);
+  }
   std::vector<double> r2(m), value(m), slope(m), own(of_features ? m : 0);
   for (std::size_t k = 0; k < own.size(); ++k)
     own[k] = norms[static_cast<std::size_t>(rows[k])];

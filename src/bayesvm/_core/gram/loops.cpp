@@ -11,10 +11,13 @@ namespace {
 
 constexpr std::size_t kBlock = 64;
 
-BAYESVM_VECTOR void add_scaled(const double* a, double x, const double* b, double y, double* out, std::size_t count) {
+// out += sum_k x_k row_k for four rows: out is read and written once for all of them.
+BAYESVM_VECTOR void add_scaled(const double* const* row, const double* x, double* out, std::size_t count) {
+  const double *a = row[0], *b = row[1], *c = row[2], *d = row[3];
+  const double p = x[0], q = x[1], r = x[2], s = x[3];
 #pragma omp simd
   for (std::size_t j = 0; j < count; ++j)
-    out[j] += x * a[j] + y * b[j];
+    out[j] += (p * a[j] + q * b[j]) + (r * c[j] + s * d[j]);
 }
 
 std::vector<const double*> starts(const double* K, std::size_t n, const std::int64_t* rows, std::size_t m) {
@@ -72,9 +75,16 @@ void rows_times(const double* K, std::size_t n, const std::int64_t* rows, const 
 void rows_times(const double* const* rows, std::size_t n, const double* x, std::size_t m, double* out) {
   std::fill(out, out + n, 0.0);
   std::size_t k = 0;
-  for (; k + 1 < m; k += 2)
-    add_scaled(rows[k], x[k], rows[k + 1], x[k + 1], out, n);
-  if (k < m) add_scaled(rows[k], x[k], rows[k], 0.0, out, n);
+  for (; k + 4 <= m; k += 4)
+    add_scaled(rows + k, x + k, out, n);
+  if (k == m) return;
+  const double* last[4];
+  double rest[4];
+  for (std::size_t l = 0; l < 4; ++l) {
+    last[l] = rows[std::min(k + l, m - 1)];
+    rest[l] = k + l < m ? x[k + l] : 0.0;
+  }
+  add_scaled(last, rest, out, n);
 }
 
 void scaled_block(const double* K, std::size_t n, const std::int64_t* rows, const double* root, std::size_t m,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "../gram/loops.hpp"
+#include "../mixer.hpp"
 
 namespace bayesvm::mode {
 namespace {
@@ -15,6 +16,8 @@ constexpr int kLineSteps = 50;
 // Share of the points up to which chord steps leave out the others.
 constexpr double kCompact = 0.7;
 constexpr double kChordFrom = 0.1, kChordGain = 5.0, kFar = 0.3, kPolish = 0.01;
+// Earlier chord steps that mixing looks at.
+constexpr std::size_t kDepth = 4;
 // Steps after which S must have fallen by more than rounding, or the residual to a half.
 constexpr int kPatience = 25;
 
@@ -245,10 +248,16 @@ private:
   bool pays(const Point& at) const { return kPolish * limits_.tol < at.kkt && at.kkt < kChordFrom; }
 
   Point plain_chord_steps(Point at, const Factor& factor, const std::vector<std::int64_t>& support) const {
+    Mixer mixer(kDepth);
     while (pays(at)) {
       const Vector residual = residual_of(at);
-      const Vector direction = factor.direction(lapack_, support, residual, times(residual));
-      Point next = moved(at, direction, times(direction), 1.0);
+      Vector image = factor.direction(lapack_, support, residual, times(residual));
+      for (std::size_t i = 0; i < image.size(); ++i)
+        image[i] += at.alpha[i];
+      Vector change = mixer.next(at.alpha, image, 1.0);
+      for (std::size_t i = 0; i < change.size(); ++i)
+        change[i] -= at.alpha[i];
+      Point next = moved(at, change, times(change), 1.0);
       if (!(kChordGain * next.kkt < at.kkt)) break;
       at = std::move(next);
     }

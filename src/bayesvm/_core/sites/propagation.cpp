@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "../gram/rows.hpp"
+#include "../mixer.hpp"
 #include "../triangular.hpp"
-#include "mixer.hpp"
 #include "posterior.hpp"
 
 namespace bayesvm::sites {

@@ -1,10 +1,10 @@
-// Anderson mixing of a fixed-point iteration, as bayesvm.inference.anderson states it in NumPy.
+// Anderson mixing of a fixed-point iteration, as bayesvm.solvers.anderson states it in NumPy.
 #pragma once
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
-namespace bayesvm::sites {
+namespace bayesvm {
 
 class Mixer {
 public:
@@ -91,4 +91,4 @@ private:
   }
 };
 
-} // namespace bayesvm::sites
+} // namespace bayesvm

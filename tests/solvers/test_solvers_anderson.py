@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesvm.inference.anderson import AndersonMixer
+from bayesvm.solvers.anderson import AndersonMixer
 
 
 def by_definition(points, images, step):
