@@ -28,6 +28,8 @@ from bayesvm.typing import Vector
 
 #: Evaluations of the best start on the companion: its end is where another search begins.
 SCREENED = 20
+#: Shapes that are searched from: those with the largest evidence.
+LIKELY = 2
 #: Evaluations from each shape on a smooth surrogate of an evidence that jumps.
 SMOOTH = 6
 #: Evaluations in all of a search on an evidence that jumps.
@@ -96,17 +98,23 @@ def _from_shapes(
     maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector], latent: Vector | None, budget: int
 ) -> Maximum:
     """Maximise the objective from the given points, which are one start, and return its record alone."""
+    once = dataclasses.replace(maximizer, max_evaluations=1)
+    shapes = once.maximize(objective, starts, latent=latent)
+    ranked = sorted(shapes.history, key=lambda record: -record.value)[:LIKELY]
+    starts, latent = [record.end for record in ranked], shapes.latent
+    if shapes.interrupted:
+        maximizer = once
     smoothed = objective.likelihood.smoothed
     if smoothed is objective.likelihood:
         found = maximizer.maximize(objective, starts, latent=latent)
-        return _as_one([found], found.status)
+        return _as_one([shapes, found], found.status)
     short = dataclasses.replace(maximizer, max_evaluations=min(SMOOTH, maximizer.max_evaluations))
     first = short.maximize(with_likelihood(objective, smoothed), starts, latent=latent)
     ends = sorted(first.history, key=lambda record: -record.value)
     distinct = [ends[i].end for i in sorted(set(same_ends(ends)))]
-    spent = sum(record.evaluations for record in first.history)
+    spent = len(shapes.history) + sum(record.evaluations for record in first.history)
     found = climb(maximizer, objective, distinct, first.latent, budget - spent)
-    return _as_one([first, found], SearchStatus.INTERRUPTED if first.interrupted else found.status)
+    return _as_one([shapes, first, found], SearchStatus.INTERRUPTED if first.interrupted else found.status)
 
 
 def _as_one(stages: Sequence[Maximum], status: SearchStatus) -> Maximum:

@@ -9,8 +9,8 @@ up to what the pivots leave of the diagonal, :math:`r_i = k_i - |\phi_i|^2`, whi
 
 .. math:: dK = dK_{\cdot P} B^\top + B\, dK_{P \cdot} - B\, dK_{PP}\, B^\top, \qquad B = \Phi L^{-1},
 
-so that nothing of the order of all pairs of rows is ever computed. The pivots are chosen among an eighth of the rows:
-if these have full rank, so that the others would add to it, there is no low rank worth using.
+so that nothing of the order of all pairs of rows is ever computed. The pivots are chosen among some of the rows: if
+these have nearly full rank, so that the others would add to it, there is no low rank worth using.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ P = TypeVar("P", Kernel, Likelihood)
 SHIFT = 1e-4
 #: Share of the largest variance that the pivots may leave.
 RANK_TOLERANCE = 1e-13
-#: Rank from which on a low rank does not pay, as a share of the rows that pivots are chosen from.
-LOW = 0.7
 
 
 class PriorCovariance(Protocol):
@@ -80,15 +78,16 @@ class GramCovariance:
 
 @dataclasses.dataclass(frozen=True)
 class Candidates:
-    """Rows among which pivots are chosen: their numbers and inputs."""
+    """Rows among which pivots are chosen: their numbers, their inputs, and how many may be chosen."""
 
     rows: Indices
     X: Inputs
+    most: float
 
     @classmethod
-    def of(cls, X: Inputs, rows: Indices) -> Candidates:
+    def of(cls, X: Inputs, rows: Indices, most: float) -> Candidates:
         """Take some rows."""
-        return cls(rows, X.take(rows))
+        return cls(rows, X.take(rows), most)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,9 +123,9 @@ class PivotedCovariance:
 
     @classmethod
     def of(cls, kernel: Kernel, X: Inputs, candidates: Candidates) -> PivotedCovariance | None:
-        """Return the covariance with pivots among some of the rows of X; None if these have nearly full rank."""
+        """Return the covariance with pivots among some of the rows of X; None if these have too high a rank."""
         chosen, factor = pivoted_cholesky(kernel.gram(candidates.X), RANK_TOLERANCE)
-        if not 0 < chosen.size <= LOW * candidates.rows.size:
+        if not 0 < chosen.size <= candidates.most:
             return None
         Z = candidates.X.take(chosen)
         columns = kernel.gram(X, Z)
@@ -153,8 +152,8 @@ class PivotedCovariance:
             found.append(change @ inner + self.phi @ self.factor.half_solve(across))
         return np.array(found).reshape(-1, *alpha.shape)
 
-    def pullback(self, bar: Matrix, diagonal: Vector, inner: Matrix) -> Vector:
-        r"""Return the derivatives in theta from those in features and diagonal, and :math:`\Phi^\top \bar\Phi`.
+    def pullback(self, bar: Matrix, inner: Matrix) -> Vector:
+        r"""Return the derivatives in theta from those in the features, :math:`\bar\Phi`, and :math:`\Phi^\top \bar\Phi`.
 
         That matrix has to be symmetric, as it is for every function of :math:`\Phi \Phi^\top`; the derivatives in
         :math:`K_{\cdot P}` and :math:`K_{PP}` are then :math:`\bar\Phi L^{-1}` and
@@ -163,7 +162,7 @@ class PivotedCovariance:
         back = self.factor.back_solve
         across = self.kernel.cross_pullback(self.X, self.Z, back(bar.T).T)
         within = self.kernel.pullback(self.Z, -0.5 * back(back(inner).T))
-        return np.asarray(across + within + self.kernel.diag_pullback(self.X, diagonal))
+        return np.asarray(across + within)
 
 
 def differences(function: Callable[[P], Vector], model: P, here: Vector) -> Matrix:

@@ -46,7 +46,7 @@ from bayesvm.typing import Indices, Matrix, Vector
 #: Least curvature, in nats per squared unit of a logarithm, as where a search begins (:mod:`bayesvm.hyper.bfgs`).
 LEAST_CURVATURE = 1.0
 #: Steps whose determinant is computed: those that are best if every row's change is counted by itself.
-SHORT_LIST = 16
+SHORT_LIST = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,10 +101,13 @@ class OutputOutlook:
 
     def zones(self, likelihood: Likelihood, steps: Matrix, knots: Matrix, rows: Indices) -> NDArray[np.int8]:
         """Return between which knots of the loss, one column per step, some of the rows lie after each step."""
-        t = likelihood.argument(self.y[rows], self.latent[rows] + steps @ self.J[rows].T)
-        zones = np.zeros(t.shape, dtype=np.int8)
-        for knot in knots:
-            zones += t > knot[:, None]
+        y, latent, J = self.y[rows], self.latent[rows], np.ascontiguousarray(self.J[rows].T)
+        zones = np.zeros((len(steps), rows.size), dtype=np.int8)
+        for start in range(0, len(steps), CHUNK):  # few at a time stay in the cache
+            part = slice(start, start + CHUNK)
+            t = likelihood.argument(y, latent + steps[part] @ J)
+            for knot in knots[:, part]:
+                zones[part] += t > knot[:, None]
         return zones
 
     def restless(self, likelihood: Likelihood, basis: Matrix, steps: Matrix, moves: Matrix) -> Indices:
@@ -245,6 +248,8 @@ class Outlook:
         return gains, count
 
 
+#: Steps whose zones are looked at together.
+CHUNK = 50
 #: Decades of lengths among the steps that are drawn.
 DECADES = 1.3
 

@@ -188,7 +188,6 @@ def infer_weights(
     n_rows: int,
     output: int = 0,
     warm_start: Vector | None = None,
-    chords: bool = True,
 ) -> ModeEvidence:
     """Return the evidence and the posterior of the weights.
 
@@ -204,13 +203,11 @@ def infer_weights(
         Column of the targets.
     warm_start : array, shape (m,), optional
         Weights from which the search for the mode starts; they change the cost, not the result.
-    chords : bool
-        Whether steps are repeated with the last factor: with many features a factor takes longer than several passes.
     """
     require("Laplace's method", likelihood, smoothness=1, convex=True)
     quadratic = likelihood.traits.quadratic
-    tolerance, start = TOLERANCE * math.sqrt(n_rows), None if quadratic else warm_start
-    point, factor, status, n_iter = _Search(features, output, quadratic, tolerance, chords).mode(start)
+    search = WeightSearch(features, output, quadratic, TOLERANCE * math.sqrt(n_rows))
+    point, factor, status, n_iter = search.mode(None if quadratic else warm_start)
     posterior = WeightPosterior(point.w, factor)
     left, moved, misfit, targets, dphi, across = features.total(EndShare(posterior, output))
     terms = {
@@ -226,7 +223,7 @@ def infer_weights(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Point:
+class WeightPoint:
     """An iterate: weights, the sum of the losses, the gradient of what is minimised, and S - I, if it is known."""
 
     w: Vector
@@ -240,16 +237,28 @@ class _Point:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Search:
-    """The search for the mode of one output."""
+class WeightSearch:
+    """The search for the mode of one output.
+
+    Parameters
+    ----------
+    features, output : Features, int
+        Rows, and the column of their targets.
+    quadratic : bool
+        Whether the losses are quadratic.
+    tolerance : float
+        Newton decrement at which the mode counts as found.
+    chords : bool
+        Whether steps are repeated with the last factor: with many features a factor takes longer than several passes.
+    """
 
     features: Features
     output: int
     quadratic: bool
     tolerance: float
-    chords: bool
+    chords: bool = True
 
-    def mode(self, warm_start: Vector | None) -> tuple[_Point, Cholesky, Status, int]:
+    def mode(self, warm_start: Vector | None) -> tuple[WeightPoint, Cholesky, Status, int]:
         """Return the mode, the factor of S there, how the search ended and the number of factorisations."""
         point, factor = self._factored(self._start(warm_start))
         n_iter, last = 0, np.inf
@@ -271,18 +280,18 @@ class _Search:
             if not self.quadratic:  # the curvature of a quadratic loss is the same everywhere
                 point, factor = self._factored(point)
 
-    def _point(self, w: Vector, *, curved: bool) -> _Point:
+    def _point(self, w: Vector, *, curved: bool) -> WeightPoint:
         loss, slope, *rest = self.features.total(ModeShare(w, self.output, curved=curved))
-        return _Point(w, loss, w + slope, *rest)
+        return WeightPoint(w, loss, w + slope, *rest)
 
-    def _factored(self, point: _Point) -> tuple[_Point, Cholesky]:
+    def _factored(self, point: WeightPoint) -> tuple[WeightPoint, Cholesky]:
         """Return the point and the factor of S there."""
         if point.added is None:
             point = self._point(point.w, curved=True)
         assert point.added is not None
         return dataclasses.replace(point, added=None), cholesky(plus_identity(point.added), overwrite=True)
 
-    def _start(self, warm_start: Vector | None) -> _Point:
+    def _start(self, warm_start: Vector | None) -> WeightPoint:
         """Return the point to begin with: given weights, smaller if they are too large, or zero if all are worse."""
         zero = self._point(np.zeros(self.features.n_features), curved=warm_start is None)
         if warm_start is None:
@@ -293,7 +302,7 @@ class _Search:
                 return point
         return zero
 
-    def _line_search(self, point: _Point, step: Vector, decrement: float) -> tuple[_Point | None, bool]:
+    def _line_search(self, point: WeightPoint, step: Vector, decrement: float) -> tuple[WeightPoint | None, bool]:
         """Return a lower point along the step (None if there is none), and whether it is the full step."""
         rounding, t = _rounding(point), 1.0
         for _ in range(HALVINGS):
@@ -303,7 +312,7 @@ class _Search:
             t *= 0.5
         return None, False
 
-    def _chord_steps(self, point: _Point, factor: Cholesky, decrement: float) -> _Point:
+    def _chord_steps(self, point: WeightPoint, factor: Cholesky, decrement: float) -> WeightPoint:
         """Repeat steps with the factor at hand while each divides the decrement by ``CHORD_GAIN`` or more."""
         while True:
             step = -factor.solve(point.slope)
@@ -316,7 +325,7 @@ class _Search:
             point, decrement = new, smaller
 
 
-def _rounding(point: _Point) -> float:
+def _rounding(point: WeightPoint) -> float:
     """Return the change of the objective that cannot be told from rounding."""
     return 1e-14 * (1.0 + abs(point.objective))
 
@@ -326,4 +335,14 @@ def _decrement(slope: Vector, step: Vector) -> float:
     return math.sqrt(max(0.0, -float(slope @ step)))
 
 
-__all__ = ["EndShare", "ModeEvidence", "ModeShare", "infer_weights"]
+__all__ = [
+    "TOLERANCE",
+    "EndShare",
+    "ModeEvidence",
+    "ModeShare",
+    "WeightPoint",
+    "WeightSearch",
+    "infer_weights",
+    "plus_identity",
+    "weighted_gram",
+]
