@@ -70,14 +70,14 @@ def test_the_hyperprior_counts_once():
         def log_density(self, theta, names):
             return float(np.sum(theta)), np.ones_like(theta)
 
-    plain, tilted = (with_low_rank(o).evaluate(exact.theta0) for o in (exact, dataclasses.replace(exact, prior=Slope())))
+    plain, tilted = (
+        with_low_rank(o).evaluate(exact.theta0) for o in (exact, dataclasses.replace(exact, prior=Slope()))
+    )
     assert tilted.value - plain.value == pytest.approx(np.sum(exact.theta0))
     np.testing.assert_allclose(tilted.gradient - plain.gradient, 1.0, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "kernel", [Gaussian(1.0, 0.01), Matern32(1.0, 1.0)], ids=["short length scale", "rough"]
-)
+@pytest.mark.parametrize("kernel", [Gaussian(1.0, 0.01), Matern32(1.0, 1.0)], ids=["short length scale", "rough"])
 def test_kernels_of_full_rank_are_evaluated_with_all_pairs_of_rows(kernel):
     exact = problem(LIKELIHOODS[0], kernel)
     low = with_low_rank(exact)

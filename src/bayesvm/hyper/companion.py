@@ -98,23 +98,27 @@ def _from_shapes(
     maximizer: Maximizer, objective: EvidenceObjective, starts: Sequence[Vector], latent: Vector | None, budget: int
 ) -> Maximum:
     """Maximise the objective from the given points, which are one start, and return its record alone."""
-    once = dataclasses.replace(maximizer, max_evaluations=1)
-    shapes = once.maximize(objective, starts, latent=latent)
-    ranked = sorted(shapes.history, key=lambda record: -record.value)[:LIKELY]
-    starts, latent = [record.end for record in ranked], shapes.latent
-    if shapes.interrupted:
-        maximizer = once
     smoothed = objective.likelihood.smoothed
-    if smoothed is objective.likelihood:
+    smooth = objective if smoothed is objective.likelihood else with_likelihood(objective, smoothed)
+    once, stages = dataclasses.replace(maximizer, max_evaluations=1), []
+    if len(starts) > LIKELY:
+        shapes = once.maximize(smooth, starts, latent=latent)
+        ranked = sorted(shapes.history, key=lambda record: -record.value)
+        starts, latent, stages = [record.end for record in ranked[:LIKELY]], shapes.latent, [shapes]
+        maximizer = once if shapes.interrupted else maximizer
+    if smooth is not objective:
+        short = dataclasses.replace(maximizer, max_evaluations=min(SMOOTH, maximizer.max_evaluations))
+        first = short.maximize(smooth, starts, latent=latent)
+        ends = sorted(first.history, key=lambda record: -record.value)
+        starts, latent = [ends[i].end for i in sorted(set(same_ends(ends)))], first.latent
+        stages.append(first)
+    interrupted = any(stage.interrupted for stage in stages)
+    if smooth is objective:
         found = maximizer.maximize(objective, starts, latent=latent)
-        return _as_one([shapes, found], found.status)
-    short = dataclasses.replace(maximizer, max_evaluations=min(SMOOTH, maximizer.max_evaluations))
-    first = short.maximize(with_likelihood(objective, smoothed), starts, latent=latent)
-    ends = sorted(first.history, key=lambda record: -record.value)
-    distinct = [ends[i].end for i in sorted(set(same_ends(ends)))]
-    spent = len(shapes.history) + sum(record.evaluations for record in first.history)
-    found = climb(maximizer, objective, distinct, first.latent, budget - spent)
-    return _as_one([shapes, first, found], SearchStatus.INTERRUPTED if first.interrupted else found.status)
+    else:
+        spent = sum(record.evaluations for stage in stages for record in stage.history)
+        found = climb(maximizer, objective, starts, latent, budget - spent)
+    return _as_one([*stages, found], SearchStatus.INTERRUPTED if interrupted else found.status)
 
 
 def _as_one(stages: Sequence[Maximum], status: SearchStatus) -> Maximum:

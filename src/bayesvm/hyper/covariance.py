@@ -153,11 +153,11 @@ class PivotedCovariance:
         return np.array(found).reshape(-1, *alpha.shape)
 
     def pullback(self, bar: Matrix, inner: Matrix) -> Vector:
-        r"""Return the derivatives in theta from those in the features, :math:`\bar\Phi`, and :math:`\Phi^\top \bar\Phi`.
+        r"""Return the derivatives in theta from those in the features.
 
-        That matrix has to be symmetric, as it is for every function of :math:`\Phi \Phi^\top`; the derivatives in
-        :math:`K_{\cdot P}` and :math:`K_{PP}` are then :math:`\bar\Phi L^{-1}` and
-        :math:`-\tfrac12 L^{-\top} \Phi^\top \bar\Phi L^{-1}`.
+        Given are :math:`\bar\Phi` and :math:`\Phi^\top \bar\Phi`, which is symmetric, as for every function of
+        :math:`\Phi \Phi^\top`; the derivatives in :math:`K_{\cdot P}` and :math:`K_{PP}` are then
+        :math:`\bar\Phi L^{-1}` and :math:`-\tfrac12 L^{-\top} \Phi^\top \bar\Phi L^{-1}`.
         """
         back = self.factor.back_solve
         across = self.kernel.cross_pullback(self.X, self.Z, back(bar.T).T)

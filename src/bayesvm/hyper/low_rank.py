@@ -57,6 +57,9 @@ class LowRankObjective(EvidenceObjective):
     The evidence then has no derivative in the Gram matrix, as with inducing inputs.
     """
 
+    #: The last covariance by a low rank, which an outlook asks for after an evaluation.
+    _last: list[PivotedCovariance] = dataclasses.field(default_factory=list, init=False, repr=False, compare=False)
+
     @functools.cached_property
     def candidates(self) -> Candidates:
         """Rows among which pivots are chosen: some at random, and those at the ends of every feature."""
@@ -67,13 +70,22 @@ class LowRankObjective(EvidenceObjective):
 
     def covariance(self, kernel: Kernel) -> PriorCovariance:
         """Return the prior covariance, by its columns where its rank is low."""
-        return PivotedCovariance.of(kernel, self.X, self.candidates) or super().covariance(kernel)
+        return self._pivoted(kernel) or super().covariance(kernel)
+
+    def _pivoted(self, kernel: Kernel) -> PivotedCovariance | None:
+        """Return the covariance by a low rank, None if there is none."""
+        for last in self._last:
+            if last.kernel == kernel:
+                return last
+        found = PivotedCovariance.of(kernel, self.X, self.candidates)
+        self._last[:] = [] if found is None else [found]
+        return found
 
     def evaluate(self, theta: Vector, warm_start: Vector | None = None) -> Evaluation:
         """Return value, gradient, posterior and evidence at ``theta``; see :class:`EvidenceObjective`."""
         theta = np.asarray(theta, dtype=float)
         kernel, likelihood = self.model(theta)
-        K = PivotedCovariance.of(kernel, self.X, self.candidates)
+        K = self._pivoted(kernel)
         found = None if K is None else infer_features(K.phi, self.y, likelihood, warm_start=warm_start)
         if K is None or found is None or not _left_over(K, found) <= NEGLIGIBLE:
             return super().evaluate(theta, warm_start)

@@ -160,7 +160,7 @@ class Outlook:
     ----------
     objective, here : EvidenceObjective, Evaluation
         What was evaluated, and what it gave.
-    K : PriorCovariance
+    likelihood, K : Likelihood, PriorCovariance
         Of the rows there.
     outputs : tuple of OutputOutlook
         One per output.
@@ -170,6 +170,7 @@ class Outlook:
 
     objective: EvidenceObjective
     here: Evaluation
+    likelihood: Likelihood
     K: PriorCovariance
     outputs: tuple[OutputOutlook, ...]
     eigenvalues: Vector
@@ -196,12 +197,19 @@ class Outlook:
         )
         free = np.flatnonzero(unblocked(here.theta, here.gradient, objective.bounds))
         w, V = symmetric_eigen(np.sum([output.H for output in outputs], axis=0)[np.ix_(free, free)])
-        return cls(objective, here, K, outputs, np.maximum(w, LEAST_CURVATURE), np.eye(here.theta.size)[:, free] @ V)
+        V = np.eye(here.theta.size)[:, free] @ V
+        return cls(objective, here, likelihood, K, outputs, np.maximum(w, LEAST_CURVATURE), V)
 
     def latent(self, step: Vector) -> Vector:
         """Return the latent values to be expected after a step: the warm start of its evaluation."""
         found = np.stack([output.latent + output.J @ step for output in self.outputs])
         return np.asarray(found[0] if self.here.evidence.latent.ndim == 1 else found)
+
+    @functools.cached_property
+    def _knots(self) -> tuple[Matrix, Matrix]:
+        """Knots of the loss, as a column, and their derivatives in the parameters of the likelihood, a row each."""
+        knots = np.array(self.likelihood.knots)
+        return knots[:, None], differences(lambda other: np.array(other.knots), self.likelihood, knots)
 
     @functools.cached_property
     def _basis(self) -> Matrix:
@@ -228,9 +236,9 @@ class Outlook:
 
         Steps are left out if fewer than ``least`` or more than ``most`` rows do.
         """
-        own, p = self.objective.model(self.here.theta)[1], self.objective.kernel.theta.size
-        knots, zero = np.array(own.knots)[:, None], np.zeros((1, steps.shape[1]))
-        moves = differences(lambda other: np.array(other.knots), own, knots[:, 0]).T @ steps[:, p:].T
+        own, zero = self.likelihood, np.zeros((1, steps.shape[1]))
+        knots, slopes = self._knots
+        moves = slopes.T @ steps[:, -len(slopes) :].T if len(slopes) else np.zeros((knots.size, len(steps)))
         moved = []
         for o in self.outputs:
             rows = o.restless(own, self._basis, steps, moves)

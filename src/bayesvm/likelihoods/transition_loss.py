@@ -29,7 +29,7 @@ from bayesvm.typing import Vector
 Mask = NDArray[np.bool_]
 
 #: Values of C epsilon that are tried with the variance of Gaussian noise: next to Laplace's and next to uniform noise.
-SHAPES = (1.0, 0.5, 0.7, 1.5, 2.0, 3.0)
+SHAPES = (1.0, 0.6, 3.0)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -233,6 +233,7 @@ class WeightPoint:
 
     @property
     def objective(self) -> float:
+        """What is minimised."""
         return float(0.5 * (self.w @ self.w) + self.loss)
 
 

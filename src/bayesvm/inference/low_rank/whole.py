@@ -11,7 +11,8 @@ derivative in K gives
 
 .. math::
 
-    \bar\Phi = 2\, \frac{\partial \ln Z}{\partial K} \Phi = (\alpha - q)\, \hat w^\top - \alpha s^\top - W \Phi V, \qquad
+    \bar\Phi = 2\, \frac{\partial \ln Z}{\partial K} \Phi
+    = (\alpha - q)\, \hat w^\top - \alpha s^\top - W \Phi V, \qquad
     \Phi^\top \bar\Phi = \hat w \hat w^\top - s \hat w^\top - \hat w s^\top + V - I .
 """
 
@@ -115,7 +116,7 @@ class _Whole(Features):
 
     @property
     def n_features(self) -> int:
-        return self.block.phi.shape[1]
+        return int(self.block.phi.shape[1])
 
     def total(self, share: Callable[[Any], Sums]) -> Sums:
         return share(self.block)
