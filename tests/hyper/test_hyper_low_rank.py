@@ -80,16 +80,23 @@ def test_the_hyperprior_counts_once():
 @pytest.mark.parametrize("kernel", [Gaussian(1.0, 0.01), Matern32(1.0, 1.0)], ids=["short length scale", "rough"])
 def test_kernels_of_full_rank_are_evaluated_with_all_pairs_of_rows(kernel):
     exact = problem(LIKELIHOODS[0], kernel)
-    low = with_low_rank(exact)
-    assert isinstance(low, LowRankObjective)
+    assert with_low_rank(exact) is exact
+    low = LowRankObjective(**{field.name: getattr(exact, field.name) for field in dataclasses.fields(exact)})
     assert isinstance(low.evaluate(low.theta0).posteriors[0].factor, SupportFactor)
     assert low.evaluate(low.theta0).value == exact.evaluate(exact.theta0).value
     assert isinstance(low.covariance(kernel), GramCovariance)
 
 
+def test_one_start_with_a_low_rank_is_enough():
+    exact = problem(LIKELIHOODS[0])
+    short = exact.theta0 - np.array([0.0, 5.0, 0.0, 0.0, 0.0])
+    assert with_low_rank(exact, [short]) is exact
+    assert isinstance(with_low_rank(exact, [short, exact.theta0]), LowRankObjective)
+
+
 def test_too_much_left_over_is_noticed():
     objective = problem(LIKELIHOODS[0])
-    low = with_low_rank(objective)
+    low = dataclasses.replace(with_low_rank(objective))
     inside = np.flatnonzero(np.abs(objective.X.X[:, 0]) < 1.0)  # nothing is known of the outer rows
     object.__setattr__(low, "candidates", Candidates.of(objective.X, inside, 30.0))
     assert PivotedCovariance.of(KERNEL, objective.X, low.candidates) is not None
@@ -142,7 +149,7 @@ def test_a_fit_ends_at_the_same_point(monkeypatch):
     objective = problem(LIKELIHOODS[0])
     X, y = objective.X.X, objective.y
     low = BayesianSVR(KERNEL, likelihood="soft-insensitive").fit(X, y)
-    monkeypatch.setattr(search, "with_low_rank", lambda objective: objective)
+    monkeypatch.setattr(search, "with_low_rank", lambda objective, starts: objective)
     plain = BayesianSVR(KERNEL, likelihood="soft-insensitive").fit(X, y)
     assert low.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-3)
     np.testing.assert_allclose(low.predict(X), plain.predict(X), atol=1e-3)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -37,17 +38,20 @@ TRUSTED = 0.7
 CANDIDATES = 64
 
 
-def with_low_rank(objective: EvidenceObjective) -> EvidenceObjective:
+def with_low_rank(objective: EvidenceObjective, starts: Sequence[Vector] | None = None) -> EvidenceObjective:
     """Return the objective that uses a low rank where it finds one; the given one where that is not known to pay.
 
-    Looked for are Laplace's method with Newton's solver and exact inference, for one output and dense inputs.
+    It may pay for Laplace's method with Newton's solver and for exact inference, with one output and dense inputs, and
+    does so if the rank is low at one of the starts (by default at the given parameters).
     """
     inference = objective.inference
     known = type(inference) is Exact or (type(inference) is Laplace and type(inference.solver) is Newton)
     plain = type(objective) is EvidenceObjective and objective.y.ndim == 1 and not objective.X.is_sparse
     if not (known and plain) or objective.n_rows < ENOUGH:
         return objective
-    return LowRankObjective(**{field.name: getattr(objective, field.name) for field in dataclasses.fields(objective)})
+    low = LowRankObjective(**{field.name: getattr(objective, field.name) for field in dataclasses.fields(objective)})
+    points = (np.clip(start, *low.bounds.T) for start in ([low.theta0] if starts is None else starts))
+    return low if any(low.pivoted(low.model(point)[0]) is not None for point in points) else objective
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,9 +74,9 @@ class LowRankObjective(EvidenceObjective):
 
     def covariance(self, kernel: Kernel) -> PriorCovariance:
         """Return the prior covariance, by its columns where its rank is low."""
-        return self._pivoted(kernel) or super().covariance(kernel)
+        return self.pivoted(kernel) or super().covariance(kernel)
 
-    def _pivoted(self, kernel: Kernel) -> PivotedCovariance | None:
+    def pivoted(self, kernel: Kernel) -> PivotedCovariance | None:
         """Return the covariance by a low rank, None if there is none."""
         for last in self._last:
             if last.kernel == kernel:
@@ -85,7 +89,7 @@ class LowRankObjective(EvidenceObjective):
         """Return value, gradient, posterior and evidence at ``theta``; see :class:`EvidenceObjective`."""
         theta = np.asarray(theta, dtype=float)
         kernel, likelihood = self.model(theta)
-        K = self._pivoted(kernel)
+        K = self.pivoted(kernel)
         found = None if K is None else infer_features(K.phi, self.y, likelihood, warm_start=warm_start)
         if K is None or found is None or not _left_over(K, found) <= NEGLIGIBLE:
             return super().evaluate(theta, warm_start)

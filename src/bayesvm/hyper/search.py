@@ -55,7 +55,7 @@ def maximize_evidence(
     begun, own = with_and_without_ties(starts, common.theta0.size) if has_ties else (list(starts), [])
     records: tuple[StartRecord, ...] = ()
     if begun:
-        first = with_low_rank(common if has_ties else objective)
+        first = with_low_rank(common if has_ties else objective, begun)
         smallest, *larger = subsamples(first) if subsample else [first]
         maximum, rows = _from_starts(maximizer, smallest, begun), smallest.n_rows
         for part in larger:
