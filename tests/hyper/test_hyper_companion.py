@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.hyper import EvidenceObjective, Maximizer, SearchStatus, keep_best_on_interrupt, maximize_evidence
-from bayesvm.hyper.companion import BUDGET, companion_of
+from bayesvm.hyper import (
+    EvidenceObjective,
+    Maximizer,
+    SearchStatus,
+    companion,
+    keep_best_on_interrupt,
+    maximize_evidence,
+    search,
+)
+from bayesvm.hyper.companion import BUDGET, LIKELY, ROUNDS, SCREENED, SHARE, companion_of
+from bayesvm.hyper.jumps import climb
 from bayesvm.hyper.starts import regression_starting_points
 from bayesvm.inference import EP, Exact, Laplace
 from bayesvm.kernels import Constant, Gaussian
@@ -121,3 +130,40 @@ def test_the_limit_of_the_user_is_a_limit():
     objective = problem(lib.SoftInsensitive())
     found = maximize_evidence(Maximizer(max_evaluations=3), objective, starts(objective))
     assert found.status is SearchStatus.LIMIT
+
+
+def test_many_starts_are_screened_on_a_part_of_the_rows(monkeypatch):
+    objective = problem(lib.SoftInsensitive(), n=320)
+    sizes = []
+    evaluate = EvidenceObjective.evaluate
+
+    def counted(self, theta, warm_start=None):
+        sizes.append((type(self.likelihood), self.n_rows))
+        return evaluate(self, theta, warm_start)
+
+    monkeypatch.setattr(EvidenceObjective, "evaluate", counted)
+    monkeypatch.setattr(search, "with_low_rank", lambda objective, starts: objective)
+    found = maximize_evidence(Maximizer(), objective, starts(objective))
+    part, whole = (sizes.count((lib.GaussianNoise, n)) for n in (int(SHARE * 320), 320))
+    assert 9 <= part <= 4 * ROUNDS
+    assert 1 <= whole <= SCREENED
+    assert sum(record.evaluations for record in found.history) <= BUDGET
+    for record in found.history:  # values of all rows, whatever was screened on
+        np.testing.assert_allclose(objective.evaluate(record.end).value, record.value, rtol=1e-6)
+
+
+def test_the_likeliest_shapes_are_searched_from(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-4.0, 4.0, size=(150, 1))
+    y = np.sin(X[:, 0]) + 0.5 * rng.uniform(-1.0, 1.0, size=150)  # far from Laplace's noise
+    objective = EvidenceObjective(Gaussian() + Constant(), lib.SoftInsensitive(), Laplace(), Inputs(X), y)
+    begun = []
+
+    def climbed(maximizer, objective, starts, latent, budget):
+        begun.extend(starts)
+        return climb(maximizer, objective, starts, latent, budget)
+
+    monkeypatch.setattr(companion, "climb", climbed)
+    maximize_evidence(Maximizer(), objective, starts(objective))
+    assert 1 <= len(begun) <= LIKELY
+    assert max(theta[-2] + theta[-1] for theta in begun) > np.log(2.0)  # C epsilon, the shape

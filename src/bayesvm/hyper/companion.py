@@ -2,12 +2,12 @@ r"""Gaussian noise first: where the search for another noise model begins.
 
 The evidence of Gaussian noise is exact and smooth, an evaluation is one factorisation, and what it says of the kernel
 and of the size of the noise is nearly what a robust noise model says. So with few hyperparameters the starts search on
-it. They are screened: after every few evaluations the lower half is abandoned, since the surface has as a rule one
-optimum. From the best end the search goes on with the noise model itself, from a few shapes of its density with the
-same variance (:meth:`~bayesvm.likelihoods.base.Likelihood.matching`). If its evidence jumps, it begins with a few steps
-on the smooth surrogate (:mod:`bayesvm.hyper.surrogate`), and then predicts the jumps (:mod:`bayesvm.hyper.jumps`). The
-ends of abandoned starts are evaluated once, so that the history holds
-evidences of the model; should one of them be higher, the search goes on from there, too.
+it. They are screened, on some of the rows: after every few evaluations the lower half is abandoned, since the surface
+has as a rule one optimum. From the best end the search goes on with the noise model itself, from the likeliest of a few
+shapes of its density with the same variance (:meth:`~bayesvm.likelihoods.base.Likelihood.matching`). If its evidence
+jumps, it begins with a few steps on the smooth surrogate (:mod:`bayesvm.hyper.surrogate`), and then predicts the jumps
+(:mod:`bayesvm.hyper.jumps`). The ends of abandoned starts are evaluated once, so that the history holds evidences of
+the model; should one of them be higher, the search goes on from there, too.
 """
 
 from __future__ import annotations
@@ -22,14 +22,21 @@ from bayesvm.hyper.jumps import climb
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord, evaluate_point
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.priors import Flat
-from bayesvm.hyper.surrogate import JUMP, SAME, same_ends, with_likelihood
+from bayesvm.hyper.subsample import drawn_rows
+from bayesvm.hyper.surrogate import JUMP, SAME, joined, same_ends, with_likelihood
 from bayesvm.inference import Exact
 from bayesvm.typing import Vector
 
 #: Evaluations of the best start on the companion: its end is where another search begins.
 SCREENED = 20
+#: Shapes that are searched from: those with the largest evidence.
+LIKELY = 2
 #: Evaluations from each shape on a smooth surrogate of an evidence that jumps.
 SMOOTH = 6
+#: Rows from which on the starts are screened on some of them, the share of these, and evaluations of each start there.
+ENOUGH = 300
+SHARE = 0.7
+ROUNDS = 9
 #: Evaluations in all of a search on an evidence that jumps.
 BUDGET = 80
 
@@ -49,13 +56,7 @@ def maximize_from_companion(
     maximizer: Maximizer, objective: EvidenceObjective, companion: EvidenceObjective, starts: Sequence[Vector]
 ) -> Maximum:
     """Maximise the objective from the best end of a search on its companion."""
-    screening = dataclasses.replace(
-        maximizer,
-        screening=True,
-        max_evaluations=min(SCREENED, maximizer.max_evaluations),
-        tol=max(JUMP, maximizer.tol),
-    )
-    first = screening.maximize(companion, [_on_companion(objective, start) for start in starts])
+    first = _screened(maximizer, companion, [_on_companion(objective, start) for start in starts])
     best = max(range(len(starts)), key=lambda i: (first.history[i].value, -i))
     leader = first.history[best]
     if first.interrupted:
@@ -80,6 +81,28 @@ def maximize_from_companion(
     return maximum.as_interrupted() if first.interrupted else maximum
 
 
+def _screened(maximizer: Maximizer, companion: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
+    """Return the best end on the companion: the starts are screened, on a part of the rows, and the best goes on.
+
+    The values of the others are ``-inf`` if they are those of a part, which cannot be compared.
+    """
+    most = min(SCREENED, maximizer.max_evaluations)
+    options = dataclasses.replace(maximizer, screening=True, max_evaluations=most, tol=max(JUMP, maximizer.tol))
+    if len(starts) == 1 or companion.n_rows < ENOUGH:
+        return options.maximize(companion, starts)
+    part = companion.part(drawn_rows(companion.y, int(SHARE * companion.n_rows)))
+    first = dataclasses.replace(options, max_evaluations=min(ROUNDS, most)).maximize(part, starts)
+    best = max(range(len(starts)), key=lambda i: (first.history[i].value, -i))
+    before = first.history[best]
+    left = 1 if first.interrupted else max(1, most - before.evaluations)
+    metric = None if before.H is None else SHARE * before.H
+    rest = dataclasses.replace(options, screening=False, max_evaluations=left)
+    found = rest.maximize(companion, [before.end], metrics=[metric])
+    history = [dataclasses.replace(record, value=-np.inf) for record in first.history]
+    history[best] = joined(before, found.history[0], own=True)
+    return dataclasses.replace(found, history=tuple(history))
+
+
 def _on_companion(objective: EvidenceObjective, theta: Vector) -> Vector:
     """Return the point of the companion with the same kernel and the same variance of the noise."""
     kernel, likelihood = objective.model(theta)
@@ -97,16 +120,26 @@ def _from_shapes(
 ) -> Maximum:
     """Maximise the objective from the given points, which are one start, and return its record alone."""
     smoothed = objective.likelihood.smoothed
-    if smoothed is objective.likelihood:
+    smooth = objective if smoothed is objective.likelihood else with_likelihood(objective, smoothed)
+    once, stages = dataclasses.replace(maximizer, max_evaluations=1), []
+    if len(starts) > LIKELY:
+        shapes = once.maximize(smooth, starts, latent=latent)
+        ranked = sorted(shapes.history, key=lambda record: -record.value)
+        starts, latent, stages = [record.end for record in ranked[:LIKELY]], shapes.latent, [shapes]
+        maximizer = once if shapes.interrupted else maximizer
+    if smooth is not objective:
+        short = dataclasses.replace(maximizer, max_evaluations=min(SMOOTH, maximizer.max_evaluations))
+        first = short.maximize(smooth, starts, latent=latent)
+        ends = sorted(first.history, key=lambda record: -record.value)
+        starts, latent = [ends[i].end for i in sorted(set(same_ends(ends)))], first.latent
+        stages.append(first)
+    interrupted = any(stage.interrupted for stage in stages)
+    if smooth is objective:
         found = maximizer.maximize(objective, starts, latent=latent)
-        return _as_one([found], found.status)
-    short = dataclasses.replace(maximizer, max_evaluations=min(SMOOTH, maximizer.max_evaluations))
-    first = short.maximize(with_likelihood(objective, smoothed), starts, latent=latent)
-    ends = sorted(first.history, key=lambda record: -record.value)
-    distinct = [ends[i].end for i in sorted(set(same_ends(ends)))]
-    spent = sum(record.evaluations for record in first.history)
-    found = climb(maximizer, objective, distinct, first.latent, budget - spent)
-    return _as_one([first, found], SearchStatus.INTERRUPTED if first.interrupted else found.status)
+    else:
+        spent = sum(record.evaluations for stage in stages for record in stage.history)
+        found = climb(maximizer, objective, starts, latent, budget - spent)
+    return _as_one([*stages, found], SearchStatus.INTERRUPTED if interrupted else found.status)
 
 
 def _as_one(stages: Sequence[Maximum], status: SearchStatus) -> Maximum:

@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from bayesvm.hyper.covariance import GramCovariance, PriorCovariance
 from bayesvm.hyper.native import NATIVE
 from bayesvm.hyper.priors import Flat, Hyperprior
 from bayesvm.inference.base import Evidence, Inference, Posterior
@@ -186,6 +187,10 @@ class EvidenceObjective(RowsAtHand, ModelParameters):
         evidence = evidences[0] if len(evidences) == 1 else _total(evidences, len(self.X))
         inputs = self.X if evidence.rows.size == len(self.X) else self.X.take(evidence.rows)
         return tuple(posteriors), evidence, kernel.pullback(inputs, evidence.dK)
+
+    def covariance(self, kernel: Kernel) -> PriorCovariance:
+        """Return the prior covariance of the rows."""
+        return GramCovariance.of(kernel, self.X)
 
     def part(self, rows: Indices) -> Self:
         """Return the objective of some of the samples."""

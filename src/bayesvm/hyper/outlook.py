@@ -28,29 +28,25 @@ steps can be looked at, and the best be evaluated.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Self, TypeVar
+import functools
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesvm.hyper.bfgs import unblocked
+from bayesvm.hyper.covariance import PriorCovariance, differences
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
 from bayesvm.inference.base import Factor, Posterior
-from bayesvm.kernels.base import Kernel
 from bayesvm.likelihoods.base import Likelihood
 from bayesvm.linalg.determinant_update import log_det_change
 from bayesvm.linalg.eigen import symmetric_eigen
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
 
-P = TypeVar("P", Kernel, Likelihood)
-
-#: Step of one-sided differences in theta: of Gram matrices, whose rounding is that of their largest entry.
-SHIFT = 1e-4
 #: Least curvature, in nats per squared unit of a logarithm, as where a search begins (:mod:`bayesvm.hyper.bfgs`).
 LEAST_CURVATURE = 1.0
 #: Steps whose determinant is computed: those that are best if every row's change is counted by itself.
-SHORT_LIST = 16
+SHORT_LIST = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,13 +75,19 @@ class OutputOutlook:
 
     @classmethod
     def of(
-        cls, K: Matrix, y: Vector, likelihood: Likelihood, posterior: Posterior, latent: Vector, images: Matrix
+        cls,
+        K: PriorCovariance,
+        y: Vector,
+        likelihood: Likelihood,
+        posterior: Posterior,
+        latent: Vector,
+        images: Matrix,
     ) -> Self:
         r"""Compute the derivatives; ``images`` are :math:`u_j` of the kernel's parameters, one column each."""
         curvature, factor, p = likelihood.derivatives(y, latent).curvature, posterior.factor, images.shape[1]
         M, slopes = factor.support, likelihood.theta_derivatives(y, latent).gradient.T
-        u = np.hstack([images, -K @ slopes])
-        J = u - K[:, M] @ factor.apply(u[M])
+        u = np.hstack([images, -K.times(slopes)])
+        J = u - K.times(factor.apply(u[M]), M)
         H = np.empty((u.shape[1], u.shape[1]))
         H[:p, :p] = 0.5 * (images[M].T @ factor.apply(images[M]))
         H[:p, p:] = images.T @ (slopes + curvature[:, None] * J[:, p:])
@@ -97,31 +99,51 @@ class OutputOutlook:
         H[p:, p:] = differences(loss_slope, likelihood, loss_slope(likelihood)) + slopes.T @ J[:, p:]
         return cls(y, latent, curvature, likelihood.copies * np.ones_like(y), factor, J, 0.5 * (H + H.T))
 
-    def zones(self, likelihood: Likelihood, steps: Matrix, knots: Matrix) -> NDArray[np.int8]:
-        """Return between which knots of the loss, one column per step, every row lies after each step."""
-        t = likelihood.argument(self.y, self.latent + steps @ self.J.T)
-        zones = np.zeros(t.shape, dtype=np.int8)
-        for knot in knots:
-            zones += t > knot[:, None]
+    def zones(self, likelihood: Likelihood, steps: Matrix, knots: Matrix, rows: Indices) -> NDArray[np.int8]:
+        """Return between which knots of the loss, one column per step, some of the rows lie after each step."""
+        y, latent, J = self.y[rows], self.latent[rows], np.ascontiguousarray(self.J[rows].T)
+        zones = np.zeros((len(steps), rows.size), dtype=np.int8)
+        for start in range(0, len(steps), CHUNK):  # few at a time stay in the cache
+            part = slice(start, start + CHUNK)
+            t = likelihood.argument(y, latent + steps[part] @ J)
+            for knot in knots[:, part]:
+                zones[part] += t > knot[:, None]
         return zones
 
+    def restless(self, likelihood: Likelihood, basis: Matrix, steps: Matrix, moves: Matrix) -> Indices:
+        r"""Return the rows that may change their zone in one of the steps.
+
+        In the coordinates of an orthonormal basis a latent value moves by at most
+        :math:`\sum_k |(J Q)_{ik}| \max_s |(\delta_s^\top Q)_k|`; ``moves`` are those of the knots, a row each.
+        """
+        t, reach = likelihood.argument(self.y, self.latent), np.abs(self.J @ basis) @ np.abs(steps @ basis).max(axis=0)
+        far = np.array([np.abs(t - knot) - most for knot, most in zip(likelihood.knots, np.abs(moves).max(axis=1))])
+        return np.flatnonzero(far.min(axis=0) <= reach)
+
     def jumps(
-        self, K: Matrix, likelihood: Likelihood, steps: Matrix, changed: NDArray[np.bool_], smooth: Vector
+        self,
+        K: PriorCovariance,
+        likelihood: Likelihood,
+        steps: Matrix,
+        moved: tuple[Indices, NDArray[np.bool_]],
+        smooth: Vector,
     ) -> Vector:
         r"""Return :math:`-\tfrac12 \ln |I + \Sigma_{cc} D_c|` for each step, ``-inf`` if it is not among the best.
 
-        ``changed`` says which rows change their zone, ``smooth`` what a step gains besides.
+        ``moved`` are some rows and whether each of them changes its zone in each step, ``smooth`` is what a step gains
+        besides.
         """
-        near, M = np.flatnonzero(changed.any(axis=0)), self.factor.support
-        cross = K[np.ix_(M, near)]
-        S = K[np.ix_(near, near)] - cross.T @ self.factor.apply(cross)
+        used = moved[1].any(axis=0)
+        near, changed, M = moved[0][used], moved[1][:, used], self.factor.support
+        cross = K.block(M, near)
+        S = K.block(near, near) - cross.T @ self.factor.apply(cross)
         W, var = self.curvature[near], np.maximum(np.diagonal(S), 0.0)
         entering = np.log1p(self.copies[near] * float(np.max(self.curvature / self.copies, initial=0.0)) * var)
         alone = -0.5 * np.where(W > 0.0, np.log(np.maximum(1.0 - W * var, np.finfo(float).eps)), entering)
-        best = np.argsort(-(smooth + changed[:, near] @ alone), kind="stable")[:SHORT_LIST]
+        best = np.argsort(-(smooth + changed @ alone), kind="stable")[:SHORT_LIST]
         found = np.full(len(steps), -np.inf)
         for k in best:
-            part = np.flatnonzero(changed[k, near])
+            part = np.flatnonzero(changed[k])
             rows = near[part]
             f = self.latent[rows] + self.J[rows] @ steps[k]
             there = likelihood.with_theta(likelihood.theta + steps[k, self.J.shape[1] - likelihood.theta.size :])
@@ -138,8 +160,8 @@ class Outlook:
     ----------
     objective, here : EvidenceObjective, Evaluation
         What was evaluated, and what it gave.
-    K : array
-        Gram matrix there.
+    likelihood, K : Likelihood, PriorCovariance
+        Of the rows there.
     outputs : tuple of OutputOutlook
         One per output.
     eigenvalues, eigenvectors : array
@@ -148,14 +170,15 @@ class Outlook:
 
     objective: EvidenceObjective
     here: Evaluation
-    K: Matrix
+    likelihood: Likelihood
+    K: PriorCovariance
     outputs: tuple[OutputOutlook, ...]
     eigenvalues: Vector
     eigenvectors: Matrix
 
     @classmethod
     def of(cls, objective: EvidenceObjective, here: Evaluation) -> Self:
-        """Compute the derivatives of the modes and the curvature: as many Gram matrices as the kernel has parameters.
+        """Compute the derivatives of the modes and the curvature.
 
         Parameters
         ----------
@@ -166,22 +189,33 @@ class Outlook:
         """
         kernel, likelihood = objective.model(here.theta)
         n, ys = objective.n_rows, objective.outputs
-        K, latents = kernel.gram(objective.X), np.atleast_2d(here.evidence.latent)
-        alphas = np.stack([posterior.coefficients(n) for posterior in here.posteriors])
-        images = differences(lambda other: (alphas @ other.gram(objective.X)).ravel(), kernel, (alphas @ K).ravel())
-        images = images.reshape(kernel.theta.size, len(ys), n)
+        K, latents = objective.covariance(kernel), np.atleast_2d(here.evidence.latent)
+        images = K.slopes(np.stack([posterior.coefficients(n) for posterior in here.posteriors], axis=1))
         outputs = tuple(
-            OutputOutlook.of(K, y, likelihood, posterior, latent, images[:, k].T)
+            OutputOutlook.of(K, y, likelihood, posterior, latent, images[:, :, k].T)
             for k, (y, posterior, latent) in enumerate(zip(ys, here.posteriors, latents, strict=True))
         )
         free = np.flatnonzero(unblocked(here.theta, here.gradient, objective.bounds))
         w, V = symmetric_eigen(np.sum([output.H for output in outputs], axis=0)[np.ix_(free, free)])
-        return cls(objective, here, K, outputs, np.maximum(w, LEAST_CURVATURE), np.eye(here.theta.size)[:, free] @ V)
+        V = np.eye(here.theta.size)[:, free] @ V
+        return cls(objective, here, likelihood, K, outputs, np.maximum(w, LEAST_CURVATURE), V)
 
     def latent(self, step: Vector) -> Vector:
         """Return the latent values to be expected after a step: the warm start of its evaluation."""
         found = np.stack([output.latent + output.J @ step for output in self.outputs])
         return np.asarray(found[0] if self.here.evidence.latent.ndim == 1 else found)
+
+    @functools.cached_property
+    def _knots(self) -> tuple[Matrix, Matrix]:
+        """Knots of the loss, as a column, and their derivatives in the parameters of the likelihood, a row each."""
+        knots = np.array(self.likelihood.knots)
+        return knots[:, None], differences(lambda other: np.array(other.knots), self.likelihood, knots)
+
+    @functools.cached_property
+    def _basis(self) -> Matrix:
+        """Eigenvectors, and the coordinates that a bound holds."""
+        held = np.flatnonzero(~self.eigenvectors.any(axis=1))
+        return np.hstack([self.eigenvectors, np.eye(self.here.theta.size)[:, held]])
 
     def steps(self, rng: np.random.Generator, n: int, radius: float) -> Matrix:
         """Return n steps around a part of Newton's, drawn in the metric of the curvature, the first Newton's itself.
@@ -202,34 +236,28 @@ class Outlook:
 
         Steps are left out if fewer than ``least`` or more than ``most`` rows do.
         """
-        own, p = self.objective.model(self.here.theta)[1], self.objective.kernel.theta.size
-        knots, zero = np.array(own.knots)[:, None], np.zeros((1, steps.shape[1]))
-        moved = knots + differences(lambda other: np.array(other.knots), own, knots[:, 0]).T @ steps[:, p:].T
-        changed = [o.zones(own, steps, moved) != o.zones(own, zero, knots) for o in self.outputs]
-        count = np.sum([part @ o.copies for o, part in zip(self.outputs, changed, strict=True)], axis=0)
+        own, zero = self.likelihood, np.zeros((1, steps.shape[1]))
+        knots, slopes = self._knots
+        moves = slopes.T @ steps[:, -len(slopes) :].T if len(slopes) else np.zeros((knots.size, len(steps)))
+        moved = []
+        for o in self.outputs:
+            rows = o.restless(own, self._basis, steps, moves)
+            moved.append((rows, o.zones(own, steps, knots + moves, rows) != o.zones(own, zero, knots, rows)))
+        pairs = zip(self.outputs, moved, strict=True)
+        count = np.sum([changed @ o.copies[rows] for o, (rows, changed) in pairs], axis=0)
         few = np.flatnonzero((count >= least) & (count <= most))
         gains = np.full(len(steps), -np.inf)
         if few.size:
             along = steps[few] @ self.eigenvectors
             smooth = steps[few] @ self.here.gradient - 0.5 * along**2 @ self.eigenvalues
-            parts = zip(self.outputs, changed, strict=True)
-            gains[few] = smooth + sum(o.jumps(self.K, own, steps[few], part[few], smooth) for o, part in parts)
+            parts = zip(self.outputs, moved, strict=True)
+            jumps = [o.jumps(self.K, own, steps[few], (rows, part[few]), smooth) for o, (rows, part) in parts]
+            gains[few] = smooth + sum(jumps)
         return gains, count
 
 
-def differences(function: Callable[[P], Vector], model: P, here: Vector) -> Matrix:
-    """Return the derivatives of a function of a kernel or likelihood in its theta, one row per entry.
-
-    By one-sided differences within the bounds; ``here`` is the value of the function.
-    """
-    theta, rows = model.theta, []
-    for j, upper in enumerate(model.bounds[:, 1]):
-        shift = np.zeros_like(theta)
-        shift[j] = SHIFT if theta[j] + SHIFT <= upper else -SHIFT
-        rows.append((function(model.with_theta(theta + shift)) - here) / shift[j])
-    return np.array(rows).reshape(theta.size, here.size)
-
-
+#: Steps whose zones are looked at together.
+CHUNK = 50
 #: Decades of lengths among the steps that are drawn.
 DECADES = 1.3
 

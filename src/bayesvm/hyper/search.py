@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from bayesvm.hyper.ard_search import switch_off, switch_on, tied, untied, untied_records, with_and_without_ties
 from bayesvm.hyper.companion import companion_of, maximize_from_companion
 from bayesvm.hyper.interrupts import keep_this_interrupt
+from bayesvm.hyper.low_rank import with_low_rank
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.scouts import maximize_from_scouts
@@ -54,7 +55,7 @@ def maximize_evidence(
     begun, own = with_and_without_ties(starts, common.theta0.size) if has_ties else (list(starts), [])
     records: tuple[StartRecord, ...] = ()
     if begun:
-        first = common if has_ties else objective
+        first = with_low_rank(common if has_ties else objective, begun)
         smallest, *larger = subsamples(first) if subsample else [first]
         maximum, rows = _from_starts(maximizer, smallest, begun), smallest.n_rows
         for part in larger:

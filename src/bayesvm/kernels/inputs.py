@@ -8,6 +8,7 @@ state, and it is released with the object. Dense arrays and SciPy sparse matrice
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ class Inputs:
         For the result of :meth:`take`, the row numbers in the original object; None for an original.
     """
 
-    __slots__ = ("X", "__weakref__", "_centre", "_derived", "_distances", "rows")
+    __slots__ = ("X", "__weakref__", "_across", "_centre", "_derived", "_distances", "rows")
 
     X: Any
     rows: Indices | None
@@ -47,6 +48,7 @@ class Inputs:
             raise ValueError(f"kernel inputs: expected a matrix, one row per sample, found {np.ndim(X)} dimension(s)")
         self.rows = None
         self._distances: Matrix | None = None
+        self._across: tuple[weakref.ref[Inputs], Matrix] | None = None
         self._derived: dict[tuple[Any, ...], Inputs] = {}
         self._centre: Vector | None = None
 
@@ -168,15 +170,22 @@ class Inputs:
     def squared_distances(self, other: Inputs | None = None, weights: Vector | None = None) -> Matrix:
         r"""Squared distances :math:`\sum_l w_l (x_{il} - z_{jl})^2`.
 
-        Without ``other`` and ``weights`` the result is cached and read-only. Never negative, symmetric and zero on the
-        diagonal when ``other`` is not given; a distance that rounding cannot tell from zero is zero.
+        Without ``weights`` the result is read-only and cached: for good without ``other``, and to the last ``other`` if
+        there are few of them. Never negative, symmetric and zero on the diagonal when ``other`` is not given; a
+        distance that rounding cannot tell from zero is zero.
         """
         if other is None and weights is None:
             if self._distances is None:
                 self._distances = self._compute_distances(None, None)
                 self._distances.flags.writeable = False
             return self._distances
-        return self._compute_distances(other, weights)
+        if other is None or weights is not None or len(self) * len(other) > BLOCK:
+            return self._compute_distances(other, weights)
+        last = self._across
+        if last is None or last[0]() is not other:
+            last = self._across = weakref.ref(other), self._compute_distances(other, None)
+            last[1].flags.writeable = False
+        return last[1]
 
     def _compute_distances(self, other: Inputs | None, weights: Vector | None) -> Matrix:
         plain = self.is_sparse or (other is not None and other.is_sparse)

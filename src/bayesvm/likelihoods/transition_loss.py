@@ -28,8 +28,8 @@ from bayesvm.typing import Vector
 
 Mask = NDArray[np.bool_]
 
-#: Values of C epsilon that are tried with the variance of Gaussian noise: next to Laplace's and next to uniform noise.
-SHAPES = (1.0, 3.0)
+#: Values of C epsilon that are tried with the variance of Gaussian noise: near Laplace's (two) and near uniform noise.
+SHAPES = (1.0, 0.6, 3.0)
 
 
 @dataclasses.dataclass(frozen=True)

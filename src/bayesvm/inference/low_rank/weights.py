@@ -175,8 +175,19 @@ def weighted_gram(phi: Matrix, weights: Vector) -> Matrix:
     return np.asarray(scaled.T @ scaled)
 
 
+def plus_identity(A: Matrix) -> Matrix:
+    """Add the identity in place, and return the matrix."""
+    A[np.diag_indices_from(A)] += 1.0
+    return A
+
+
 def infer_weights(
-    features: Features, likelihood: Likelihood, *, n_rows: int, output: int = 0, warm_start: Vector | None = None
+    features: Features,
+    likelihood: Likelihood,
+    *,
+    n_rows: int,
+    output: int = 0,
+    warm_start: Vector | None = None,
 ) -> ModeEvidence:
     """Return the evidence and the posterior of the weights.
 
@@ -195,8 +206,8 @@ def infer_weights(
     """
     require("Laplace's method", likelihood, smoothness=1, convex=True)
     quadratic = likelihood.traits.quadratic
-    tolerance, start = TOLERANCE * math.sqrt(n_rows), None if quadratic else warm_start
-    point, factor, status, n_iter = _Search(features, output, quadratic, tolerance).mode(start)
+    search = WeightSearch(features, output, quadratic, TOLERANCE * math.sqrt(n_rows))
+    point, factor, status, n_iter = search.mode(None if quadratic else warm_start)
     posterior = WeightPosterior(point.w, factor)
     left, moved, misfit, targets, dphi, across = features.total(EndShare(posterior, output))
     terms = {
@@ -212,28 +223,43 @@ def infer_weights(
 
 
 @dataclasses.dataclass(frozen=True)
-class _Point:
-    """An iterate: weights, the sum of the losses, and the gradient of what is minimised."""
+class WeightPoint:
+    """An iterate: weights, the sum of the losses, the gradient of what is minimised, and S - I, if it is known."""
 
     w: Vector
     loss: float
     slope: Vector
+    added: Matrix | None = None
 
     @property
     def objective(self) -> float:
+        """What is minimised."""
         return float(0.5 * (self.w @ self.w) + self.loss)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Search:
-    """The search for the mode of one output."""
+class WeightSearch:
+    """The search for the mode of one output.
+
+    Parameters
+    ----------
+    features, output : Features, int
+        Rows, and the column of their targets.
+    quadratic : bool
+        Whether the losses are quadratic.
+    tolerance : float
+        Newton decrement at which the mode counts as found.
+    chords : bool
+        Whether steps are repeated with the last factor: with many features a factor takes longer than several passes.
+    """
 
     features: Features
     output: int
     quadratic: bool
     tolerance: float
+    chords: bool = True
 
-    def mode(self, warm_start: Vector | None) -> tuple[_Point, Cholesky, Status, int]:
+    def mode(self, warm_start: Vector | None) -> tuple[WeightPoint, Cholesky, Status, int]:
         """Return the mode, the factor of S there, how the search ended and the number of factorisations."""
         point, factor = self._factored(self._start(warm_start))
         n_iter, last = 0, np.inf
@@ -251,55 +277,56 @@ class _Search:
             new, full = self._line_search(point, step, decrement)
             if new is None:
                 return point, factor, Status.STALLED, n_iter
-            point = self._chord_steps(new, factor, decrement) if full else new
+            point = self._chord_steps(new, factor, decrement) if full and self.chords else new
             if not self.quadratic:  # the curvature of a quadratic loss is the same everywhere
-                point, factor = self._factored(point.w)
+                point, factor = self._factored(point)
 
-    def _point(self, w: Vector) -> _Point:
-        loss, slope = self.features.total(ModeShare(w, self.output, curved=False))
-        return _Point(w, loss, w + slope)
+    def _point(self, w: Vector, *, curved: bool) -> WeightPoint:
+        loss, slope, *rest = self.features.total(ModeShare(w, self.output, curved=curved))
+        return WeightPoint(w, loss, w + slope, *rest)
 
-    def _factored(self, w: Vector) -> tuple[_Point, Cholesky]:
+    def _factored(self, point: WeightPoint) -> tuple[WeightPoint, Cholesky]:
         """Return the point and the factor of S there."""
-        loss, slope, S = self.features.total(ModeShare(w, self.output, curved=True))
-        S[np.diag_indices_from(S)] += 1.0
-        return _Point(w, loss, w + slope), cholesky(S, overwrite=True)
+        if point.added is None:
+            point = self._point(point.w, curved=True)
+        assert point.added is not None
+        return dataclasses.replace(point, added=None), cholesky(plus_identity(point.added), overwrite=True)
 
-    def _start(self, warm_start: Vector | None) -> Vector:
-        """Return the weights to begin with: given ones, smaller if they are too large, or zero if all are worse."""
-        zero = np.zeros(self.features.n_features)
+    def _start(self, warm_start: Vector | None) -> WeightPoint:
+        """Return the point to begin with: given weights, smaller if they are too large, or zero if all are worse."""
+        zero = self._point(np.zeros(self.features.n_features), curved=warm_start is None)
         if warm_start is None:
             return zero
-        most = self._point(zero).objective
         for shrink in SHRINK:
-            if self._point(shrink * warm_start).objective < most:
-                return shrink * warm_start
+            point = self._point(shrink * warm_start, curved=not self.chords)
+            if point.objective < zero.objective:
+                return point
         return zero
 
-    def _line_search(self, point: _Point, step: Vector, decrement: float) -> tuple[_Point | None, bool]:
+    def _line_search(self, point: WeightPoint, step: Vector, decrement: float) -> tuple[WeightPoint | None, bool]:
         """Return a lower point along the step (None if there is none), and whether it is the full step."""
         rounding, t = _rounding(point), 1.0
         for _ in range(HALVINGS):
-            new = self._point(point.w + t * step)
+            new = self._point(point.w + t * step, curved=not (self.chords or self.quadratic))
             if new.objective <= point.objective - 1e-4 * t * decrement**2 + rounding:
                 return new, t == 1.0
             t *= 0.5
         return None, False
 
-    def _chord_steps(self, point: _Point, factor: Cholesky, decrement: float) -> _Point:
+    def _chord_steps(self, point: WeightPoint, factor: Cholesky, decrement: float) -> WeightPoint:
         """Repeat steps with the factor at hand while each divides the decrement by ``CHORD_GAIN`` or more."""
         while True:
             step = -factor.solve(point.slope)
             smaller = _decrement(point.slope, step)
             if not 0.0 < CHORD_GAIN * smaller < decrement:
                 return point
-            new = self._point(point.w + step)
+            new = self._point(point.w + step, curved=False)
             if not np.isfinite(new.objective):
                 return point
             point, decrement = new, smaller
 
 
-def _rounding(point: _Point) -> float:
+def _rounding(point: WeightPoint) -> float:
     """Return the change of the objective that cannot be told from rounding."""
     return 1e-14 * (1.0 + abs(point.objective))
 
@@ -309,4 +336,14 @@ def _decrement(slope: Vector, step: Vector) -> float:
     return math.sqrt(max(0.0, -float(slope @ step)))
 
 
-__all__ = ["EndShare", "ModeEvidence", "ModeShare", "infer_weights"]
+__all__ = [
+    "TOLERANCE",
+    "EndShare",
+    "ModeEvidence",
+    "ModeShare",
+    "WeightPoint",
+    "WeightSearch",
+    "infer_weights",
+    "plus_identity",
+    "weighted_gram",
+]
