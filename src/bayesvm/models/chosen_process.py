@@ -10,7 +10,8 @@ r"""Gaussian processes whose kernel and noise are chosen, by an evidence that co
 3. *Weights.* Candidates have weights :math:`w_j \propto \exp(\ln P(D|M_j) - \gamma_j/2)`; those with less than a share
    of the largest are dropped, and so are those whose evidence is that of an iteration that did not converge.
 4. *Finish.* For labels, variance and common length scale of every kept candidate are weighted by recalibrated
-   leave-one-out predictions (:mod:`bayesvm.models.places`).
+   leave-one-out predictions (:mod:`bayesvm.models.places`), with many rows the roughness of its functions, too
+   (:mod:`bayesvm.models.roughness`).
    With ``integrate`` the predictions at several settings of theta take its place (:mod:`bayesvm.models.integration`).
 5. *Average.* The predictions of all that is left are averaged (:mod:`bayesvm.models.average`).
 """
@@ -36,6 +37,7 @@ from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessMode
 from bayesvm.models.integration import Integration, integrated
 from bayesvm.models.places import finished
 from bayesvm.models.predictor import Predictor, support_union
+from bayesvm.models.roughness import finished_apart
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Vector
 
@@ -65,11 +67,14 @@ class ChosenProcess(GaussianProcess):
         What was compared before on a part of the rows.
     curvature_rows : int or None
         Rows from which the curvature of an evidence is estimated; None: all.
+    apart : array of int or None
+        Rows on which theta was not tuned, if it was found on a part of them.
     """
 
     integrate: bool = False
     compared: tuple[Candidate, ...] = ()
     curvature_rows: int | None = None
+    apart: Indices | None = None
 
     def objective(self, kernel: Kernel, data: TrainingData) -> EvidenceObjective:
         """Return the evidence that is searched: of the smooth companion, where expectation propagation decides."""
@@ -98,6 +103,7 @@ class ChosenProcess(GaussianProcess):
             dataclasses.replace(maximum, theta=here.theta, value=here.value, latent=here.evidence.latent),
             self.compared,
             assessment=_trusted(assess(smooth, curved, here.value, rows), here.evidence.status),
+            apart=self.apart,
         )
 
     def _ascended(self, objective: EvidenceObjective, maximum: Maximum) -> Maximum:
@@ -145,7 +151,7 @@ class ChosenProcess(GaussianProcess):
             members, how = integrated(model, data, self.calibrate)
             return members, [how]
         if self.calibrate == "auto" and isinstance(self.likelihood, Classification):
-            return finished(model, data), []
+            return (finished(model, data) if model.apart is None else finished_apart(model, data)), []
         return [(1.0, model.predictor())], []
 
 
