@@ -93,9 +93,7 @@ def finished_apart(model: GaussianProcessModel, data: TrainingData) -> list[tupl
             continue
         odds, key = member.loo_log_odds()[apart], (form, place)
         found[key] = tuple(
-            calibrate_odds(
-                odds[:, k], y[apart, k], counts[apart], determined=0.0, reference=float(references[k])
-            )
+            calibrate_odds(odds[:, k], y[apart, k], counts[apart], determined=0.0, reference=float(references[k]))
             for k in range(data.n_outputs)
         )
         members[key] = member
