@@ -1,10 +1,8 @@
 r"""The choice of kernel and likelihood on a part of the rows, for exact machines of some thousand labels.
 
 An exact fit of n rows takes time of order :math:`n^3`, and a choice fits every candidate. Which of them is best is
-known from a part of the rows as well: all are tried there, and the best goes on with all rows and the hyperparameters
-that it has found. The rows outside the part have not tuned them, so that their leave-one-out predictions are honest:
-calibration, variance, common length scale and roughness rest on these (:mod:`bayesvm.models.roughness`). What n rows
-promise if they are like the :math:`n'` of the part,
+known from a part of the rows as well: all are tried there, and the best goes on with all rows, from where it has
+ended. What n rows promise if they are like the :math:`n'` of the part,
 
 .. math:: \frac{n}{n'} \ln P(D'|\hat\theta) + \Bigl[\ln P(D'|M) - \ln P(D'|\hat\theta)\Bigr]
           - \frac\gamma2 \ln\frac{n}{n'} - \frac\gamma2 ,
@@ -32,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from bayesvm.hyper.ard_search import untied
-from bayesvm.hyper.large import typical_curvature
+from bayesvm.hyper.large import GAIN, typical_curvature
 from bayesvm.hyper.subsample import spread_rows
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32
 from bayesvm.kernels.base import Kernel
@@ -72,8 +70,7 @@ class ChoiceOnPart:
             yield from self.few(spec, data, tried)
             return
         assert isinstance(spec, ChosenProcess)
-        rows = spread_rows(data.y[:, 0], PART)
-        part = data.part(rows)
+        part = data.part(spread_rows(data.y[:, 0], PART))
         ladder = functools.partial(self.on_part, ratio=data.n_rows / part.n_rows)
         trials = try_candidates(dataclasses.replace(spec, candidates=ladder, curvature_rows=CURVATURE), part)
         compared = tuple(
@@ -82,15 +79,15 @@ class ChoiceOnPart:
         )
         ratio = data.n_rows / part.n_rows
         best = max((t for t in trials if t.model is not None), key=lambda t: promised_score(t.model, ratio))
-        model = best.model
+        model, maximizer = best.model, spec.options.maximizer
         message = "%s: %d of the rows promise a score of %.5g, goes on with all"
         logger.info(message, best.name, part.n_rows, promised_score(model, ratio))
+        coarse = dataclasses.replace(maximizer, tol=max(maximizer.tol, GAIN * data.n_rows))
         changes = {
             **_changes(model, model.likelihood.plain, spec),
             "compared": compared,
             "curvature_rows": CURVATURE,
-            "options": dataclasses.replace(spec.options, optimize=False),
-            "apart": np.setdiff1d(np.arange(data.n_rows), rows),
+            "options": dataclasses.replace(spec.options, maximizer=coarse),
         }
         yield KernelCandidate(model.objective.kernel, best.name, [model.theta], changes=changes)
 

@@ -31,13 +31,14 @@ from bayesvm.inference import EP
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification
+from bayesvm.models import roughness
 from bayesvm.models.average import AveragedLabels, AveragedModel, AveragedTargets
 from bayesvm.models.base import Candidate, TrainingData, Trial
 from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
 from bayesvm.models.integration import Integration, integrated
 from bayesvm.models.places import finished
 from bayesvm.models.predictor import Predictor, support_union
-from bayesvm.models.roughness import finished_apart
+from bayesvm.models.roughness import finished_roughness
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Vector
 
@@ -67,14 +68,11 @@ class ChosenProcess(GaussianProcess):
         What was compared before on a part of the rows.
     curvature_rows : int or None
         Rows from which the curvature of an evidence is estimated; None: all.
-    apart : array of int or None
-        Rows on which theta was not tuned, if it was found on a part of them.
     """
 
     integrate: bool = False
     compared: tuple[Candidate, ...] = ()
     curvature_rows: int | None = None
-    apart: Indices | None = None
 
     def objective(self, kernel: Kernel, data: TrainingData) -> EvidenceObjective:
         """Return the evidence that is searched: of the smooth companion, where expectation propagation decides."""
@@ -103,7 +101,6 @@ class ChosenProcess(GaussianProcess):
             dataclasses.replace(maximum, theta=here.theta, value=here.value, latent=here.evidence.latent),
             self.compared,
             assessment=_trusted(assess(smooth, curved, here.value, rows), here.evidence.status),
-            apart=self.apart,
         )
 
     def _ascended(self, objective: EvidenceObjective, maximum: Maximum) -> Maximum:
@@ -151,7 +148,7 @@ class ChosenProcess(GaussianProcess):
             members, how = integrated(model, data, self.calibrate)
             return members, [how]
         if self.calibrate == "auto" and isinstance(self.likelihood, Classification):
-            return (finished(model, data) if model.apart is None else finished_apart(model, data)), []
+            return (finished if data.n_rows <= roughness.MANY else finished_roughness)(model, data), []
         return [(1.0, model.predictor())], []
 
 

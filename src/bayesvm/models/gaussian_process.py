@@ -80,8 +80,6 @@ class GaussianProcessModel(Predictor):
         What the model is worth among other candidates, where that was asked.
     attributes : mapping
         Further fitted attributes.
-    apart : array of int or None
-        Rows on which theta was not tuned, if it was found on a part of the rows.
     """
 
     evidence: Evidence
@@ -92,7 +90,6 @@ class GaussianProcessModel(Predictor):
     refinements: tuple[Refinement, ...] = ()
     assessment: Assessment | None = None
     attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    apart: Indices | None = None
 
     @classmethod
     def at_maximum(cls, objective: EvidenceObjective, maximum: Maximum) -> GaussianProcessModel:
@@ -215,7 +212,7 @@ class GaussianProcessModel(Predictor):
         weights : array
             Of the training rows.
         tuned : bool
-            Whether theta was learnt on the same rows; if on a part of them, the others alone are looked at.
+            Whether theta was learnt on the same rows.
         """
         likelihood = self.likelihood.plain
         labels = isinstance(likelihood, Classification)
@@ -223,15 +220,12 @@ class GaussianProcessModel(Predictor):
             none: Any = Calibration() if labels else ScaleCalibration()
             return dataclasses.replace(self, calibrations=(none,) * self.n_outputs)
         found: list[Calibration | ScaleCalibration] = []
-        determined = self.determined if tuned and self.apart is None else 0.0
-        rows = slice(None) if self.apart is None else self.apart
+        determined = self.determined if tuned else 0.0
         for q, y in zip(self.marginals, self.objective.outputs, strict=True):
             if isinstance(likelihood, Classification):
                 odds = likelihood.log_odds(q.cavity_mean, q.cavity_var)
                 shrinkage = CAUTIOUS if how == "auto" else FULL
-                found.append(
-                    calibrate_odds(odds[rows], y[rows], weights[rows], determined=determined, shrinkage=shrinkage)
-                )
+                found.append(calibrate_odds(odds, y, weights, determined=determined, shrinkage=shrinkage))
             else:
                 assert isinstance(likelihood, Regression)
                 options: dict[str, Any] = {"tuned": self.theta.size if tuned else 0, "cautious": how == "auto"}

@@ -1,14 +1,11 @@
-r"""The predictive finish with rows that did not tune the hyperparameters: scale and roughness by honest predictions.
+r"""The predictive finish with many rows: variance, common length scale and roughness by leave-one-out predictions.
 
-With many rows the hyperparameters are those of a part of the rows (:mod:`bayesvm.models.choice_on_part`). Given these,
-leave-one-out predictions of the other rows, by the posterior of all, are predictions of new rows: nothing is taken off
-for tuned hyperparameters. By them, recalibrated, are weighed
-
-* *variance and common length scale*, as in :mod:`bayesvm.models.places`;
-* *roughness*: the kernel that the evidence chose, and the same with an Ornstein-Uhlenbeck kernel in the place of every
-  smooth stationary part, whose length scales have the same ratios. At its beginning the correlation falls to one half
-  at the same distance: with :math:`r_{1/2}` the half width at length scale one, length scales are multiplied by
-  :math:`r_{1/2} / \ln 2`.
+Two kernels are compared: the one that the evidence chose, and the same with an Ornstein-Uhlenbeck kernel in the place
+of every smooth stationary part, whose length scales have the same ratios. At its beginning the correlation falls to one
+half at the same distance: with :math:`r_{1/2}` the half width at length scale one, length scales are multiplied by
+:math:`r_{1/2} / \ln 2`. Each has the lattice of variances and common length scales of :mod:`bayesvm.models.places`,
+searched on a part of the rows; the best place of each is computed on all rows, and weighed by its recalibrated
+leave-one-out predictions.
 
 The evidence prefers smooth functions where the likelihood cannot follow the size of the latent values: a rough function
 shrinks the log odds of all rows alike, which costs evidence and which a slope repairs.
@@ -25,12 +22,14 @@ from bayesvm.kernels import Gaussian, Matern32, OrnsteinUhlenbeck
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.tree import map_leaves
 from bayesvm.models.base import TrainingData
-from bayesvm.models.calibration import Calibration, calibrate_odds
+from bayesvm.models.calibration import calibrate_odds
 from bayesvm.models.gaussian_process import GaussianProcessModel
 from bayesvm.models.lattice import LatticePlace, log_prior, shifts
 from bayesvm.models.places import OF_ROWS, PART, heaviest, moved_to, searched
 from bayesvm.models.predictor import Predictor
 
+#: Rows beyond which both kernels are compared.
+MANY = 3000
 #: Distances at which the correlations of smooth kernels of length scale one are one half.
 HALF_WIDTHS = {Gaussian: float(np.sqrt(2.0 * np.log(2.0))), Matern32: 0.968994}
 
@@ -61,44 +60,41 @@ def with_kernel(model: GaussianProcessModel, kernel: Kernel) -> GaussianProcessM
     )
 
 
-def finished_apart(model: GaussianProcessModel, data: TrainingData) -> list[tuple[float, Predictor]]:
-    """Return calibrated predictors, with shares, at the places of both roughnesses that count.
-
-    The lattices are searched on some of the rows that did not tune theta; the best place of each is computed on all.
+def finished_roughness(model: GaussianProcessModel, data: TrainingData) -> list[tuple[float, Predictor]]:
+    """Return calibrated predictors, with shares, at the best places of both kernels.
 
     Parameters
     ----------
     model : GaussianProcessModel
-        Whose hyperparameters were found on the rows that are not in ``apart``.
+        At the maximum of its evidence, with marginals at the training rows.
     data : TrainingData
-        All rows.
+        On which it was fitted.
     """
-    assert model.apart is not None
-    y, counts, apart = data.y, data.counts, model.apart
-    size = min(apart.size, max(PART, data.n_rows // OF_ROWS))
-    rows = apart[spread_rows(y[apart, 0], size)]
+    y, counts, determined = data.y, data.counts, model.determined
+    rows = spread_rows(y[:, 0], max(PART, data.n_rows // OF_ROWS))
     count = float(counts.sum() / counts[rows].sum())
-    origin = dataclasses.replace(model.predictor(), calibrations=()).loo_log_odds()[apart]
-    references = np.average(np.abs(origin), axis=0, weights=counts[apart])
+    origin = dataclasses.replace(model.predictor(), calibrations=()).loo_log_odds()
+    references = np.average(np.abs(origin), axis=0, weights=counts)
     members: dict[tuple[int, LatticePlace], Predictor] = {}
-    found: dict[tuple[int, LatticePlace], tuple[Calibration, ...]] = {}
     scores: dict[tuple[int, LatticePlace], float] = {}
     for form, kernel in enumerate(k for k in (model.kernel, rougher(model.kernel)) if k is not None):
         here = with_kernel(model, kernel)
         part = dataclasses.replace(here, objective=here.objective.part(rows))
-        _, places = searched(part, part.moved(here.theta), y[rows], counts[rows], count, 0.0)
+        _, places = searched(part, part.moved(here.theta), y[rows], counts[rows], count, determined)
         place = places[0].lattice
         member = moved_to(here, *shifts(place))
         if member is None:  # computed on a part of the rows, and not on all
             continue
-        odds, key = member.loo_log_odds()[apart], (form, place)
-        found[key] = tuple(
-            calibrate_odds(odds[:, k], y[apart, k], counts[apart], determined=0.0, reference=float(references[k]))
+        odds = member.loo_log_odds()
+        found = tuple(
+            calibrate_odds(
+                odds[:, k], y[:, k], counts, determined=determined / data.n_outputs, reference=float(references[k])
+            )
             for k in range(data.n_outputs)
         )
-        members[key] = member
-        scores[key] = sum(fit.log_evidence for fit in found[key]) + log_prior(place)
-    return [(weight, dataclasses.replace(members[key], calibrations=found[key])) for key, weight in heaviest(scores)]
+        members[form, place] = dataclasses.replace(member, calibrations=found)
+        scores[form, place] = sum(fit.log_evidence for fit in found) + log_prior(place)
+    return [(weight, members[key]) for key, weight in heaviest(scores)]
 
 
-__all__ = ["finished_apart", "rougher"]
+__all__ = ["MANY", "finished_roughness", "rougher"]
