@@ -16,6 +16,7 @@ from bayesvm.inference.names import MANY_ROWS_EP, PREDICTIVE_EP
 from bayesvm.kernels import Kernel, as_kernel
 from bayesvm.likelihoods import Classification, Logistic, Regression
 from bayesvm.likelihoods import from_name as likelihood_from_name
+from bayesvm.models import choice_on_part
 from bayesvm.models.base import Candidates, SearchOptions, TrainingData
 from bayesvm.models.candidates import GrowingKernel, OneKernel
 from bayesvm.models.choice_on_part import ChoiceOnPart
@@ -207,7 +208,12 @@ def label_process(
     asked = estimator.posterior
     if is_auto(asked):  # the means of the mode are enough for classes that are calibrated together
         asked = None if joint else "ep"
-    posterior = predictive_posterior(asked, estimator.inference, inference)
+    many = chooses(estimator) and not shared and data.n_rows > choice_on_part.MANY
+    posterior = (
+        many_rows_posterior(estimator, inference)
+        if many
+        else predictive_posterior(asked, estimator.inference, inference)
+    )
     options: dict[str, Any] = {
         "posterior": posterior,
         "calibrate": estimator.calibrate,

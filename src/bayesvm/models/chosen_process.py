@@ -10,7 +10,8 @@ r"""Gaussian processes whose kernel and noise are chosen, by an evidence that co
 3. *Weights.* Candidates have weights :math:`w_j \propto \exp(\ln P(D|M_j) - \gamma_j/2)`; those with less than a share
    of the largest are dropped, and so are those whose evidence is that of an iteration that did not converge.
 4. *Finish.* For labels, variance and common length scale of every kept candidate are weighted by recalibrated
-   leave-one-out predictions (:mod:`bayesvm.models.places`).
+   leave-one-out predictions (:mod:`bayesvm.models.places`), with many rows the roughness of its functions, too
+   (:mod:`bayesvm.models.roughness`).
    With ``integrate`` the predictions at several settings of theta take its place (:mod:`bayesvm.models.integration`).
 5. *Average.* The predictions of all that is left are averaged (:mod:`bayesvm.models.average`).
 """
@@ -30,12 +31,14 @@ from bayesvm.inference import EP
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification
+from bayesvm.models import roughness
 from bayesvm.models.average import AveragedLabels, AveragedModel, AveragedTargets
 from bayesvm.models.base import Candidate, TrainingData, Trial
 from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
 from bayesvm.models.integration import Integration, integrated
 from bayesvm.models.places import finished
 from bayesvm.models.predictor import Predictor, support_union
+from bayesvm.models.roughness import finished_roughness
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Vector
 
@@ -145,7 +148,7 @@ class ChosenProcess(GaussianProcess):
             members, how = integrated(model, data, self.calibrate)
             return members, [how]
         if self.calibrate == "auto" and isinstance(self.likelihood, Classification):
-            return finished(model, data), []
+            return (finished if data.n_rows <= roughness.MANY else finished_roughness)(model, data), []
         return [(1.0, model.predictor())], []
 
 

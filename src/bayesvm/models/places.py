@@ -19,7 +19,8 @@ places that count there, and the origin, are computed on all rows, whose leave-o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -32,6 +33,8 @@ from bayesvm.models.gaussian_process import GaussianProcessModel
 from bayesvm.models.lattice import ORIGIN, LatticePlace, climb, log_prior, shifted, shifts
 from bayesvm.models.predictor import Predictor
 from bayesvm.typing import Matrix, Vector
+
+Key = TypeVar("Key", bound=tuple[Any, ...])
 
 #: Places whose weight is below this share of the largest are left out.
 SHARE = 0.3
@@ -117,10 +120,15 @@ def _heaviest(
     scores: dict[LatticePlace, float], found: dict[LatticePlace, tuple[Calibration, ...]]
 ) -> tuple[Place, ...]:
     """Return the places with enough weight, normalised."""
+    return tuple(Place(p, found[p], weight) for p, weight in heaviest(scores))
+
+
+def heaviest(scores: Mapping[Key, float]) -> list[tuple[Key, float]]:
+    """Return what has enough weight, given its logarithms up to a constant, with normalised weights in their order."""
     top = max(scores.values())
     kept = sorted((p for p in scores if scores[p] >= top + np.log(SHARE)), key=lambda p: (-scores[p], p))
     total = float(logsumexp([scores[p] for p in kept]))
-    return tuple(Place(p, found[p], float(np.exp(scores[p] - total))) for p in kept)
+    return [(p, float(np.exp(scores[p] - total))) for p in kept]
 
 
 def finished(model: GaussianProcessModel, data: TrainingData) -> list[tuple[float, Predictor]]:
@@ -134,7 +142,7 @@ def finished(model: GaussianProcessModel, data: TrainingData) -> list[tuple[floa
         On which it was fitted.
     """
     if data.n_rows <= MANY:
-        looked, places = _searched(model, _uncorrected(model), data.y, data.counts, 1.0)
+        looked, places = searched(model, _uncorrected(model), data.y, data.counts, 1.0, model.determined)
         return [
             (p.weight, dataclasses.replace(looked[p.variance, p.lengthscale], calibrations=p.calibrations))
             for p in places
@@ -142,7 +150,7 @@ def finished(model: GaussianProcessModel, data: TrainingData) -> list[tuple[floa
     rows = spread_rows(data.y[:, 0], max(PART, data.n_rows // OF_ROWS))
     part = dataclasses.replace(model, objective=model.objective.part(rows))
     count = float(data.counts.sum() / data.counts[rows].sum())
-    _, places = _searched(part, part.moved(model.theta), data.y[rows], data.counts[rows], count)
+    _, places = searched(part, part.moved(model.theta), data.y[rows], data.counts[rows], count, model.determined)
     return _on_all_rows(model, data, places)
 
 
@@ -160,7 +168,7 @@ def _on_all_rows(
     found: dict[LatticePlace, tuple[Calibration, ...]] = {}
     scores: dict[LatticePlace, float] = {}
     for place in dict.fromkeys([ORIGIN, *(p.lattice for p in places)]):
-        member = origin if place == ORIGIN else _at(model, *shifts(place))
+        member = origin if place == ORIGIN else moved_to(model, *shifts(place))
         if member is None:  # computed on a part of the rows, and not on all
             continue
         odds = member.loo_log_odds()
@@ -175,20 +183,20 @@ def _on_all_rows(
     ]
 
 
-def _searched(
-    model: GaussianProcessModel, origin: Predictor, y: Matrix, weights: Vector, count: float
+def searched(
+    model: GaussianProcessModel, origin: Predictor, y: Matrix, weights: Vector, count: float, determined: float
 ) -> tuple[dict[tuple[float, float], Predictor], tuple[Place, ...]]:
     """Return the predictors of all places looked at, and the places that count."""
     looked: dict[tuple[float, float], Predictor] = {}
 
     def log_odds(variance: float, lengthscale: float) -> Matrix | None:
-        here = origin if variance == lengthscale == 0.0 else _at(model, variance, lengthscale)
+        here = origin if variance == lengthscale == 0.0 else moved_to(model, variance, lengthscale)
         if here is None:
             return None
         looked[variance, lengthscale] = here
         return here.loo_log_odds()
 
-    return looked, weighted_places(log_odds, y, weights, determined=model.determined, count=count)
+    return looked, weighted_places(log_odds, y, weights, determined=determined, count=count)
 
 
 def _uncorrected(model: GaussianProcessModel) -> Predictor:
@@ -196,7 +204,7 @@ def _uncorrected(model: GaussianProcessModel) -> Predictor:
     return dataclasses.replace(model.predictor(), calibrations=())
 
 
-def _at(model: GaussianProcessModel, variance: float, lengthscale: float) -> Predictor | None:
+def moved_to(model: GaussianProcessModel, variance: float, lengthscale: float) -> Predictor | None:
     """Return the predictor at a place, None where its posterior cannot be computed."""
     objective = model.objective
     try:
@@ -205,4 +213,4 @@ def _at(model: GaussianProcessModel, variance: float, lengthscale: float) -> Pre
         return None
 
 
-__all__ = ["Place", "finished", "weighted_places"]
+__all__ = ["Place", "finished", "heaviest", "moved_to", "searched", "weighted_places"]
