@@ -19,6 +19,7 @@ import numpy as np
 
 from bayesvm.hyper.bfgs import SearchStatus
 from bayesvm.hyper.jumps import climb
+from bayesvm.hyper.low_rank import LowRankObjective
 from bayesvm.hyper.multistart import Maximizer, Maximum, StartRecord, evaluate_point
 from bayesvm.hyper.objective import EvidenceObjective
 from bayesvm.hyper.priors import Flat
@@ -84,11 +85,12 @@ def maximize_from_companion(
 def _screened(maximizer: Maximizer, companion: EvidenceObjective, starts: Sequence[Vector]) -> Maximum:
     """Return the best end on the companion: the starts are screened, on a part of the rows, and the best goes on.
 
+    With all rows if there are few of them, or if evaluations are cheap by a low rank.
     The values of the others are ``-inf`` if they are those of a part, which cannot be compared.
     """
     most = min(SCREENED, maximizer.max_evaluations)
     options = dataclasses.replace(maximizer, screening=True, max_evaluations=most, tol=max(JUMP, maximizer.tol))
-    if len(starts) == 1 or companion.n_rows < ENOUGH:
+    if len(starts) == 1 or companion.n_rows < ENOUGH or isinstance(companion, LowRankObjective):
         return options.maximize(companion, starts)
     part = companion.part(drawn_rows(companion.y, int(SHARE * companion.n_rows)))
     first = dataclasses.replace(options, max_evaluations=min(ROUNDS, most)).maximize(part, starts)

@@ -40,7 +40,7 @@ LOST = 15.0
 #: Share of the predicted gain above which the next step may go farther, and below which it is shorter.
 GOOD, BAD = 0.7, 0.25
 #: Hops in vain after which the search ends.
-PATIENCE = 10
+PATIENCE = 5
 #: Evaluations of the climb from each start; the best goes on.
 EACH = 10
 

@@ -46,7 +46,7 @@ from bayesvm.typing import Indices, Matrix, Vector
 #: Least curvature, in nats per squared unit of a logarithm, as where a search begins (:mod:`bayesvm.hyper.bfgs`).
 LEAST_CURVATURE = 1.0
 #: Steps whose determinant is computed: those that are best if every row's change is counted by itself.
-SHORT_LIST = 6
+SHORT_LIST = 16
 
 
 @dataclasses.dataclass(frozen=True)
