@@ -25,6 +25,8 @@ LIKELIHOODS = [
     lib.SmoothInsensitive(4.0, 0.2),
     lib.Weighted(lib.SoftInsensitive(4.0, 0.2), tuple(1.0 + np.arange(250) % 3)),
     lib.GaussianNoise(0.09),
+    lib.Logistic(),
+    lib.Trigonometric(),
 ]
 
 
@@ -32,6 +34,7 @@ def problem(likelihood, kernel=KERNEL, inference=None, n=250):
     rng = np.random.default_rng(0)
     X = rng.uniform(-3.0, 3.0, size=(n, 1))
     y = np.sin(X[:, 0]) + 0.3 * rng.standard_t(3, size=n)
+    y = np.sign(y) if isinstance(likelihood, lib.Classification) else y
     method = inference or (Exact() if likelihood.traits.quadratic else Laplace())
     return EvidenceObjective(kernel, likelihood, method, Inputs(X), y)
 
