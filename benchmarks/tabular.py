@@ -17,6 +17,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from bayesvm import BayesianSVC, BayesianSVR
 from benchmarks._common import table
+from benchmarks.large_peers import residual_deviation
 from benchmarks.record import Row, write
 
 TEST = 5000
@@ -115,12 +116,13 @@ def judged_targets(name: str, n: int) -> list[Row]:
         began = time.process_time()
         mean = model.fit(X, y).predict(Xt)
         seconds = time.process_time() - began
-        nll = inside = np.nan
         if title == "BayesianSVR()":
             low, high = model.predict_interval(Xt)
             nll, inside = -float(np.mean(model.log_density(Xt, yt))), 100.0 * float(np.mean((yt > low) & (yt < high)))
-        else:  # a normal density with the residuals' variance of the training rows
-            nll = -float(np.mean(norm.logpdf(yt, mean, np.std(y - model.predict(X)))))
+        else:  # a normal density with the variance of the residuals of five folds
+            std = residual_deviation(model, X, y)
+            inside = 100.0 * float(np.mean(np.abs(yt - mean) < norm.ppf(0.975) * std))
+            nll = -float(np.mean(norm.logpdf(yt, mean, std)))
         rmse, middle = float(np.sqrt(np.mean((mean - yt) ** 2))), float(np.median(np.abs(mean - yt)))
         numbers = {"rmse": rmse, "median": middle, "nll": nll, "coverage": inside, "seconds": seconds}
         rows.append({"name": f"{name}, {title}", **numbers})

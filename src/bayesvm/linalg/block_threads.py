@@ -1,10 +1,9 @@
 """Blocks of rows in threads of our own, with one BLAS thread each.
 
-NumPy and SciPy bring a BLAS each, with threads of its own that hold a core while they wait for the next product. Where
-products of both take turns, as in every pass over rows, the threads of the one take the cores from the other, and two
-BLAS threads are slower than one. Blocks that have nothing to do with one another until their sums are added need no
-such threads: each is computed by one, and the results are taken in the order of the blocks, so that sums do not depend
-on how many threads there are.
+NumPy and SciPy bring a BLAS each, with threads of its own. Where products of both take turns, as in every pass over
+rows, two BLAS threads were measured to be slower than one. Blocks that have nothing to do with one another until their
+sums are added need no such threads: each is computed by one, and the results are taken in the order of the blocks, so
+that sums do not depend on how many threads there are.
 """
 
 from __future__ import annotations
