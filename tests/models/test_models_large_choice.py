@@ -61,6 +61,15 @@ def test_what_is_compared_is_listed_and_the_best_score_is_kept():
     assert machine.n_iter_ > sum(row.evaluations for row in machine.candidates_ if row.kept)
 
 
+def test_few_of_many_features_are_found():
+    X, f, rng = smooth(d=80)
+    machine = GPRegressor(**QUICK).fit(X, f + 0.2 * rng.normal(size=f.size))
+    assert ", ard" in kept(machine)
+    assert np.argmax(machine.relevance_) == 0
+    new, truth, _ = smooth(n=200, d=80, seed=1)
+    assert np.mean((machine.predict(new) - truth) ** 2) < 0.1 * np.var(truth)
+
+
 def test_one_length_scale_where_features_are_alike(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))

@@ -55,8 +55,8 @@ from bayesvm.typing import Vector
 
 logger = logging.getLogger(__name__)
 
-#: Features up to which kernels with one length scale for each are tried.
-ARD_FEATURES = 64
+#: Features up to which kernels with one length scale for each are tried: the time of an evaluation grows with them.
+ARD_FEATURES = 256
 #: Nats per row by which the rougher of two kernels may be below the smooth one for the kernel between them to be tried.
 FAR = 0.05
 #: Share of the variance with which a linear part begins.
