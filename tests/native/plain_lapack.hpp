@@ -113,8 +113,15 @@ inline void trmm(char* side, char*, char*, char*, int* m, int* n, double* alpha,
       B[at(r, c, ldb)] = *alpha * out[at(r, c, m)];
 }
 
+inline void trsm(char*, char* triangle, char* transposed, char* unit, int* m, int* n, double*, double* A, int* lda,
+                 double* B, int* ldb) {
+  int one = 1;
+  for (int c = 0; c < *n; ++c)
+    trsv(triangle, transposed, unit, m, A, lda, B + at(0, c, ldb), &one);
+}
+
 inline bayesvm::Lapack lapack() {
-  return {potrf, trsv, lauum, trmm, symv, gemm, symm};
+  return {potrf, trsv, lauum, trmm, trsm, symv, gemm, symm};
 }
 
 } // namespace plain

@@ -88,6 +88,13 @@ void check(const Data& data, const mode::Loss& loss, const Vector& weights) {
     expect(std::abs(out.mean[i] - cold.point.f[i]) < 1e-6, "the mean is the mode");
     expect(out.var[i] > 0.0 && out.var[i] <= 3.0 + 1e-9, "the variance is at most that of the prior");
   }
+  Vector identity(m * m, 0.0);
+  for (std::size_t k = 0; k < m; ++k)
+    identity[k * m + k] = 1.0;
+  trsm_lower(lapack, 'N', out.L, m, identity.data(), m);
+  for (std::size_t k = 0; k < m; ++k)
+    for (std::size_t i = k; i < m; ++i)
+      expect(std::abs(identity[k * m + i] - out.inverse[k * m + i]) < 1e-8, "a solution is a column of the inverse");
   Vector square(out.inverse, out.inverse + m * m), dmean(m), dvar(m), none(m, 0.0), pull(m, 1e-3);
   square_lower(lapack, square.data(), m);
   sites::response(square.data(), m, root.data(), none.data(), pull.data(), dmean.data(), dvar.data());
