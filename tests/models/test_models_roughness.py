@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ from scipy.special import expit
 from bayesvm import BayesianSVC
 from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, OrnsteinUhlenbeck
 from bayesvm.models import choice_on_part, chosen_process, roughness
-from bayesvm.models.base import TrainingData
+from bayesvm.models.base import Candidate, TrainingData
 from bayesvm.models.calibration import calibrate_odds
-from bayesvm.models.roughness import HALF_WIDTHS, finished_roughness, rougher
+from bayesvm.models.roughness import HALF_WIDTHS, finished_roughness, rougher, split_row
 
 QUICK = {"random_state": 0, "evidence_tol": 0.1, "likelihood": "logistic"}
 
@@ -89,3 +90,34 @@ def test_many_rows_compare_the_roughness(n, compared, monkeypatch):
     machine = BayesianSVC("auto", **QUICK).fit(*problem(n))
     assert calls == ([n] if compared else [])
     assert (machine.models_[0].chosen.method is None) == compared
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"), [((1.0, 0.0), (0.6,)), ((0.75, 0.25), (0.45, 0.15)), ((0.0, 1.0), (0.0, 0.6))]
+)
+def test_a_rougher_kernel_that_predicts_is_listed_with_its_share(shares, expected):
+    kernel = (Gaussian() + Constant()).bind(1)
+    members = [(share, SimpleNamespace(kernel=k)) for share, k in zip(shares, (kernel, rougher(kernel)), strict=True)]
+    rows = split_row(Candidate("gaussian", -3.0, True, weight=0.6), kernel, members)
+    assert [row.weight for row in rows] == pytest.approx(expected)
+    assert [row.kept for row in rows] == [weight > 0.0 for weight in expected]
+    assert [row.kernel for row in rows] == ["gaussian", "gaussian, rougher"][: len(rows)]
+
+
+def test_the_summary_shows_that_a_rougher_kernel_predicts(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.uniform(0.0, 20.0, (400, 1)), axis=0)
+    root = np.linalg.cholesky(OrnsteinUhlenbeck(60.0, 3.0).bind(1).gram(X) + 1e-8 * np.eye(400))
+    y = np.where(rng.uniform(size=400) < expit(root @ rng.normal(size=400)), 1.0, -1.0)
+    for module in (choice_on_part, roughness):
+        monkeypatch.setattr(module, "MANY", 200)
+    monkeypatch.setattr(choice_on_part, "PART", 150)
+    machine = BayesianSVC("auto", **QUICK).fit(X, y)
+    row = machine.candidates_[-1]
+    model = machine.models_[0]
+    share = sum(w for w, member in zip(model.weights, model.members, strict=True) if is_rough(member))
+    assert row.kernel.endswith(", rougher")
+    assert row.weight == pytest.approx(share)
+    assert sum(other.weight for other in machine.candidates_) == pytest.approx(1.0)
+    assert f"{row.kernel} (weight {share:.1%})" in str(machine.summary())
+    assert "nan" not in str(machine.summary())

@@ -135,8 +135,9 @@ def _candidates(estimator: Any) -> str:
 
 def _candidate(candidate: Any) -> str:
     weight = getattr(candidate, "weight", None)
-    share = "" if weight is None else f", weight {weight:.1%}"
-    return f"{candidate.kernel} ({candidate.log_evidence:.2f} nats{share})"
+    facts = [] if np.isnan(candidate.log_evidence) else [f"{candidate.log_evidence:.2f} nats"]
+    facts += [] if weight is None else [f"weight {weight:.1%}"]
+    return f"{candidate.kernel} ({', '.join(facts)})"
 
 
 def _noise(estimator: Any) -> str:

@@ -56,7 +56,7 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
         Where predictions come from. "ep": expectation propagation, run once at the hyperparameters that were found; its
         means and variances are better than those of Laplace's method. "laplace": the paper's behaviour, with few
         support vectors. "auto": "laplace" for several classes that share a kernel and are calibrated together, for
-        which means are enough, "ep" otherwise.
+        which means are enough, and for more than 3000 rows whose kernel is chosen, "ep" otherwise.
     calibrate : {"auto", "loo", None}
         Correction of the log odds by two numbers (per class) fitted to leave-one-out predictions of the training rows:
         as far as the data justify it, in full, or not at all.
@@ -166,7 +166,9 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     with the largest weight; ``models_[k].members`` and ``.weights`` say what is averaged. With ``calibrate="auto"``
     every kept candidate is finished by leave-one-out predictions: the variance of its kernel and the common level of
     its length scales are weighted by how well they predict (:mod:`bayesvm.models.places`). The evidence that decides is
-    that of expectation propagation; with ``posterior="laplace"`` it is Laplace's.
+    that of expectation propagation; with ``posterior="laplace"`` it is Laplace's. With more than 3000 rows of two
+    classes a rougher form of the kernel may predict instead (:mod:`bayesvm.models.roughness`): ``candidates_`` and
+    :meth:`summary` list it with its weight as "..., rougher", and ``kernel_`` stays the one that the evidence chose.
 
     *The paper's machine* is ``BayesianSVC(kernel=None, posterior="laplace", calibrate=None)``.
 

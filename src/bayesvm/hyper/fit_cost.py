@@ -15,10 +15,10 @@ LAST = 15
 FORMS = 2
 VARIANTS = 5
 #: Of an exact fit of labels: evaluations of all candidates on a part of the rows, and of those that go on with all
-#: rows, expectation propagation included. Matrices of n x n numbers at the peak of an exact fit, where the kernel is
-#: chosen and where it is given.
+#: rows, two roughnesses included. Matrices of n x n numbers at the peak of an exact fit, where the kernel is chosen and
+#: where it is given.
 CHOICE = 60
-FINISH = 20
+FINISH = 13
 CHOICE_MATRICES = 10
 EXACT_MATRICES = 6
 

@@ -38,7 +38,7 @@ from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessMode
 from bayesvm.models.integration import Integration, integrated
 from bayesvm.models.places import finished
 from bayesvm.models.predictor import Predictor, support_union
-from bayesvm.models.roughness import finished_roughness
+from bayesvm.models.roughness import finished_roughness, split_row
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Vector
 
@@ -120,21 +120,23 @@ class ChosenProcess(GaussianProcess):
         chosen = self._ready(best, data)
         parts: list[tuple[float, Predictor]] = []
         integrations: list[Integration] = []
-        for weight, trial in zip(weights, trials, strict=True):
+        rows = list(best.candidates)
+        for weight, trial, row in zip(weights, trials, candidate_rows(trials, weights), strict=True):
+            own: list[tuple[float, Predictor]] = []
             if weight > 0.0:
                 ready = chosen if trial.model is best else self._ready(trial.model, data)
                 own, how = self._members(ready, data)
                 parts += [(float(weight) * share, member) for share, member in own]
                 integrations += how
+            rows += split_row(row, trial.model.kernel, own) if own else [row]
         parts.sort(key=lambda part: -part[0])
         average = AveragedLabels if isinstance(self.likelihood, Classification) else AveragedTargets
         shares, X = np.array([weight for weight, _ in parts]), data.X.forget()
         chosen = chosen.reduced(self.reduce)
         members = _reduced([member for _, member in parts], X, self.reduce, chosen.basis)
-        rows = best.candidates + candidate_rows(trials, weights)
         if integrations:
             chosen = dataclasses.replace(chosen, attributes={**chosen.attributes, "integration": tuple(integrations)})
-        return average(chosen, members, shares, rows)
+        return average(chosen, members, shares, tuple(rows))
 
     def _ready(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return a candidate with the posterior that predicts, marginals and calibration."""

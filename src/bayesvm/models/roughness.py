@@ -14,6 +14,7 @@ shrinks the log odds of all rows alike, which costs evidence and which a slope r
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from bayesvm.hyper.subsample import spread_rows
 from bayesvm.kernels import Gaussian, Matern32, OrnsteinUhlenbeck
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.tree import map_leaves
-from bayesvm.models.base import TrainingData
+from bayesvm.models.base import Candidate, TrainingData
 from bayesvm.models.calibration import calibrate_odds
 from bayesvm.models.gaussian_process import GaussianProcessModel
 from bayesvm.models.lattice import LatticePlace, log_prior, shifts
@@ -97,4 +98,14 @@ def finished_roughness(model: GaussianProcessModel, data: TrainingData) -> list[
     return [(weight, members[key]) for key, weight in heaviest(scores)]
 
 
-__all__ = ["MANY", "finished_roughness", "rougher"]
+def split_row(row: Candidate, kernel: Kernel, members: Sequence[tuple[float, Predictor]]) -> tuple[Candidate, ...]:
+    """Return the listed candidate, and with its share of the weight the rougher form of its kernel if that predicts."""
+    own = [type(leaf) for leaf in kernel.leaves()]
+    share = sum(weight for weight, member in members if [type(leaf) for leaf in member.kernel.leaves()] != own)
+    if share == 0.0:
+        return (row,)
+    rough = Candidate(f"{row.kernel}, rougher", np.nan, True, row.output, weight=row.weight * share)
+    return dataclasses.replace(row, kept=share < 1.0, weight=row.weight * (1.0 - share)), rough
+
+
+__all__ = ["MANY", "finished_roughness", "rougher", "split_row"]
