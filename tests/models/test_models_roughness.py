@@ -58,6 +58,15 @@ def test_members_are_calibrated_by_leave_one_out_predictions_of_all_rows():
         assert member.calibrations == (calibrate_odds(own, data.y[:, 0], np.ones(data.n_rows), **options),)
 
 
+def test_the_model_itself_predicts_where_no_place_can_be_computed_on_all_rows(monkeypatch):
+    model, data = model_of(*problem())
+    monkeypatch.setattr(roughness, "moved_to", lambda model, variance, lengthscale: None)
+    ((weight, member),) = finished_roughness(model, data)
+    assert weight == 1.0
+    assert member.kernel == model.kernel
+    np.testing.assert_array_equal(member.posteriors[0].alpha, model.posteriors[0].alpha)
+
+
 @pytest.mark.parametrize(("truth", "rough"), [(OrnsteinUhlenbeck(60.0, 3.0), True), (Gaussian(60.0, 1.0), False)])
 def test_most_draws_of_a_prior_are_given_its_roughness(truth, rough):
     share = 0.0

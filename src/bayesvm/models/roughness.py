@@ -25,7 +25,7 @@ from bayesvm.kernels.tree import map_leaves
 from bayesvm.models.base import Candidate, TrainingData
 from bayesvm.models.calibration import calibrate_odds
 from bayesvm.models.gaussian_process import GaussianProcessModel
-from bayesvm.models.lattice import LatticePlace, log_prior, shifts
+from bayesvm.models.lattice import ORIGIN, LatticePlace, log_prior, shifts
 from bayesvm.models.places import OF_ROWS, PART, heaviest, moved_to, searched
 from bayesvm.models.predictor import Predictor
 
@@ -74,8 +74,8 @@ def finished_roughness(model: GaussianProcessModel, data: TrainingData) -> list[
     y, counts, determined = data.y, data.counts, model.determined
     rows = spread_rows(y[:, 0], max(PART, data.n_rows // OF_ROWS))
     count = float(counts.sum() / counts[rows].sum())
-    origin = dataclasses.replace(model.predictor(), calibrations=()).loo_log_odds()
-    references = np.average(np.abs(origin), axis=0, weights=counts)
+    origin = dataclasses.replace(model.predictor(), calibrations=())
+    references = np.average(np.abs(origin.loo_log_odds()), axis=0, weights=counts)
     members: dict[tuple[int, LatticePlace], Predictor] = {}
     scores: dict[tuple[int, LatticePlace], float] = {}
     for form, kernel in enumerate(k for k in (model.kernel, rougher(model.kernel)) if k is not None):
@@ -84,6 +84,8 @@ def finished_roughness(model: GaussianProcessModel, data: TrainingData) -> list[
         _, places = searched(part, part.moved(here.theta), y[rows], counts[rows], count, determined)
         place = places[0].lattice
         member = moved_to(here, *shifts(place))
+        if member is None and kernel is model.kernel:
+            place, member = ORIGIN, origin
         if member is None:  # computed on a part of the rows, and not on all
             continue
         odds = member.loo_log_odds()
