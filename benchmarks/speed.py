@@ -245,7 +245,9 @@ def as_results(part: str, figures: Figures) -> list[Row]:
     head, rows = figures
     found = []
     for row in rows:
-        own = [str(cell) for key, cell in zip(head, row) if isinstance(cell, str) or key in ("n", "variance")]
+        own = [
+            str(cell) for key, cell in zip(head, row) if isinstance(cell, str) or key in ("n", "variance", "tolerance")
+        ]
         found.append({"name": " ".join(["speed", part, *own]), **dict(zip(head, row))})
     return found
 
