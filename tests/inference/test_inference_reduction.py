@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.inference import EP, Exact, Laplace, Posterior, leave_one_out
+from bayesvm.inference import EP, Exact, Laplace, Posterior, basis_fit, leave_one_out
 from bayesvm.inference.basis_fit import RIDGE
 from bayesvm.inference.reduction import reduce_posteriors
 from bayesvm.linalg import SignedFactor
@@ -190,3 +190,21 @@ def test_no_reduction_where_every_row_counts():
     K = np.eye(12)
     posterior, _ = Laplace().infer(K, np.where(np.arange(12) % 2, 1.0, -1.0), lib.Logistic())
     assert reduce_posteriors(K, [posterior], [leave_one_out(K, posterior).var], TOL) is None
+
+
+def test_the_bound_of_the_change_of_the_mean_is_attained():
+    rng = np.random.default_rng(0)
+    n, b, t = 12, 4, 0.3
+    Phi, delta = rng.normal(size=(n, b)), rng.normal(size=b)
+    Q, _ = np.linalg.qr(rng.normal(size=(b, b)))
+    G = Q @ np.diag([0.1, 0.4, 0.7, 0.9]) @ Q.T
+    nothing = np.zeros(n)
+    output = basis_fit.Output(nothing, None, nothing, np.ones(n), np.ones(n), nothing, nothing)
+    fit = basis_fit.BasisFit(delta, delta, t, output)
+    worst = np.linalg.solve(np.eye(b) - G, delta)  # where Cauchy's and Schwarz's inequality is an equality
+    ratio = (worst @ delta) ** 2 / ((1.0 - t) * (worst @ (np.eye(b) - G) @ worst))
+    assert basis_fit.squared_bound(output, fit, Phi, G) == pytest.approx(ratio, rel=1e-9)
+    # what the projection lacks adds alpha' z, here with a mean that it does not explain at all
+    alpha = rng.uniform(size=n)
+    lacking = basis_fit.Output(alpha, None, alpha.copy(), np.ones(n), np.ones(n), nothing, nothing)
+    assert basis_fit.squared_bound(lacking, fit, Phi, G) == pytest.approx(ratio + alpha @ alpha, rel=1e-9)
