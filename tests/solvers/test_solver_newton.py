@@ -312,6 +312,15 @@ def test_a_search_that_stalls_with_majorants_goes_on_without(likelihood, solve):
     assert result.kkt < 1e-7
 
 
+@both
+def test_a_search_that_stalls_with_majorants_at_its_last_factorisation_ends(solve):
+    likelihood = lib.SoftInsensitive(100.0, 0.1, 0.001)
+    K, y = problem(likelihood)
+    K, start = 1e8 * (K + 0.01 * np.eye(40)), np.ones(40)
+    spent = [solve(Newton(max_iter=most), K, y, likelihood, warm_start=start).n_iter for most in range(1, 50)]
+    assert all(n <= most for most, n in enumerate(spent, 1))
+
+
 # -- chord steps ------------------------------------------------------------------------------------------------------
 def test_mixed_chord_steps_are_fewer_and_lead_to_the_same_mode(monkeypatch):
     rng = np.random.default_rng(0)

@@ -141,7 +141,7 @@ class Newton(Solver):
     ) -> MAPResult:
         """Return the mode, step by step in NumPy: for losses that native code does not know, and as its reference."""
         first, helped = self._search(K, y, likelihood, warm_start, 0, majorants=True)
-        if not (first.status is Status.STALLED and helped):
+        if not (first.status is Status.STALLED and helped and first.n_iter < self.max_iter):
             return first
         return self._search(K, y, likelihood, warm_start, first.n_iter, majorants=False)[0]
 

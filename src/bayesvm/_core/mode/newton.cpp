@@ -315,7 +315,8 @@ Result newton(const Lapack& lapack, const Problem& problem, const double* start,
   Solver solver(lapack, problem, limits);
   Result result;
   try {
-    if (!search(solver, start, limits, true, result)) search(solver, start, limits, false, result);
+    if (!search(solver, start, limits, true, result) && result.n_iter < limits.max_iter)
+      search(solver, start, limits, false, result);
   } catch (const NotPositiveDefinite& error) {
     result.ending = Ending::not_positive_definite;
     result.order = error.order;
