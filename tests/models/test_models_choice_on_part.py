@@ -7,6 +7,7 @@ import pytest
 
 from bayesvm import BayesianSVC, GPClassifier
 from bayesvm.estimators import _large
+from bayesvm.inference import EP
 from bayesvm.likelihoods import Logistic
 from bayesvm.models import choice_on_part, large
 from bayesvm.models.base import Trial
@@ -120,3 +121,17 @@ def test_an_untrusted_candidate_stands_alone_if_there_is_no_other():
     trials = [Trial("impossible", None, 0.0), Trial("untrusted", untrusted, 0.0)]
     np.testing.assert_array_equal(candidate_weights(trials), [0.0, 1.0])
     np.testing.assert_array_equal(candidate_weights([*trials, Trial("sound", sound, 0.0)]), [0.0, 0.0, 1.0])
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("span", "uneven"), [(1e2, False), (1e9, True)])
+def test_expectation_propagation_is_run_once_where_weights_span_many_orders(span, uneven, monkeypatch):
+    runs, plain = [], EP.iterate
+    monkeypatch.setattr(EP, "iterate", lambda self, *args: runs.append(self.tol) or plain(self, *args))
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+    machine = BayesianSVC(n_starts=1, random_state=0)
+    machine.fit(X, y, sample_weight=np.geomspace(1.0 / np.sqrt(span), np.sqrt(span), 30))
+    tried = len(machine.candidates_)
+    assert (len(runs) <= 3 * tried) == uneven  # decision, rough and final sites
+    assert np.all(np.isfinite(machine.predict_log_proba(X)))

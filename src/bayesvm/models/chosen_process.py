@@ -6,12 +6,13 @@ r"""Gaussian processes whose kernel and noise are chosen, by an evidence that co
 2. *Decision.* Laplace's evidence of a sparse likelihood is far off where the variance is large: rows beyond the margin
    have no curvature at the mode. So from its maximum a few steps lead uphill on the evidence of expectation propagation
    (unless predictions are to come from Laplace's method), and a quick estimate of the model evidence is made there
-   (:mod:`bayesvm.hyper.assessment`).
+   (:mod:`bayesvm.hyper.assessment`). With many rows, or weights over many orders of magnitude, expectation propagation
+   is too expensive for steps: it is run once, at the maximum of Laplace's evidence.
 3. *Weights.* Candidates have weights :math:`w_j \propto \exp(\ln P(D|M_j) - \gamma_j/2)`; those with less than a share
    of the largest are dropped, and so are those whose evidence is that of an iteration that did not converge.
 4. *Finish.* For labels, variance and common length scale of every kept candidate are weighted by recalibrated
    leave-one-out predictions (:mod:`bayesvm.models.places`), with many rows the roughness of its functions, too
-   (:mod:`bayesvm.models.roughness`).
+   (:mod:`bayesvm.models.roughness`). Weights over many orders of magnitude leave out this step.
    With ``integrate`` the predictions at several settings of theta take its place (:mod:`bayesvm.models.integration`).
 5. *Average.* The predictions of all that is left are averaged (:mod:`bayesvm.models.average`).
 """
@@ -48,6 +49,8 @@ DECISIVE = EP(tol=1e-3)
 STEPS, GAIN = 10, 0.03
 #: Rows beyond which theta and curvature are those of Laplace's evidence, and expectation propagation is run once.
 MANY = 700
+#: The same for the ratio of the largest weight to the smallest positive one: a hundred sweeps are needed there.
+UNEVEN = 1e6
 #: How an inference may end for its candidate to count: one that has stalled has converged up to rounding.
 SOUND = (Status.CONVERGED, Status.STALLED)
 #: Candidates with less than this share of the largest weight are dropped.
@@ -85,7 +88,7 @@ class ChosenProcess(GaussianProcess):
         if self.posterior is not None:
             likelihood = weighted_likelihood(self.likelihood, data)
             objective = dataclasses.replace(objective, likelihood=likelihood, inference=DECISIVE)
-            if data.n_rows <= MANY:
+            if not _costly(data):
                 smooth = objective
                 maximum = self._ascended(objective, maximum)
         here = objective.evaluate(maximum.theta, maximum.latent)
@@ -149,9 +152,20 @@ class ChosenProcess(GaussianProcess):
         if self.integrate:
             members, how = integrated(model, data, self.calibrate)
             return members, [how]
-        if self.calibrate == "auto" and isinstance(self.likelihood, Classification):
+        if self.calibrate == "auto" and isinstance(self.likelihood, Classification) and not _uneven(data):
             return (finished if data.n_rows <= roughness.MANY else finished_roughness)(model, data), []
         return [(1.0, model.predictor())], []
+
+
+def _uneven(data: TrainingData) -> bool:
+    """Whether weights differ so much that expectation propagation converges slowly."""
+    weights = data.counts[data.counts > 0.0]
+    return bool(weights.max() > UNEVEN * weights.min())
+
+
+def _costly(data: TrainingData) -> bool:
+    """Whether expectation propagation is run once for a candidate, at the maximum of Laplace's evidence."""
+    return data.n_rows > MANY or _uneven(data)
 
 
 def _trusted(assessment: Assessment, status: Status) -> Assessment:
