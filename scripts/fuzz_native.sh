@@ -2,9 +2,10 @@
 # Build the fuzzer of the native entry points with the address and the undefined-behaviour sanitizer, and run it for
 # each entry point: by coverage where clang++ brings libFuzzer, else with inputs drawn by a seed.
 # Usage: scripts/fuzz_native.sh [minutes for each entry point] [build directory] [entry points, or all]
-# Minutes are of the clock with libFuzzer, of the processor without it. libFuzzer keeps what it learns in corpus/ENTRY of
-# the build directory, so that a later run goes on from there, and writes an input that fails beside it. An input may
-# take minutes of the clock, since the machine may be busy with other things; entries with a budget of steps watch it.
+# Minutes are of the processor; libFuzzer, which counts those of the clock, is started again until they are reached. It
+# keeps what it learns in corpus/ENTRY of the build directory, so that a later run goes on from there, and writes an input
+# that fails beside it. An input may take minutes of the clock, since the machine may be busy with other things; entries
+# with a budget of steps watch it.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 minutes=${1:-30}
@@ -35,11 +36,18 @@ by_coverage() {
   for source in $sources; do
     head -c 8192 "$source" >"$corpus/$(basename "$source")"
   done
-  FUZZ_ENTRY=$1 "$out/fuzz_native" "-max_total_time=$((minutes * 60))" -max_len=8192 -timeout=300 -rss_limit_mb=1024 \
-    "-seed=$((${SEED:-0} + 1))" -print_final_stats=1 "-artifact_prefix=$out/$1-" "$corpus" >"$out/$1.log" 2>&1 ||
-    { tail -n 60 "$out/$1.log" && return 1; }
-  inputs=$(sed -n 's/^Done \([0-9]*\) runs in \([0-9]*\) second.*/\1 inputs in \2 s/p' "$out/$1.log")
-  echo "$1: $inputs ($(sed -n 's/^processor seconds: //p' "$out/$1.log") s of the processor), no finding"
+  inputs=0
+  spent=0
+  round=0
+  while [ $((minutes * 60)) -gt $spent ]; do
+    round=$((round + 1))
+    FUZZ_ENTRY=$1 "$out/fuzz_native" "-max_total_time=$((minutes * 60 - spent + 10))" -max_len=8192 -timeout=300 \
+      -rss_limit_mb=1024 "-seed=$((${SEED:-0} + round))" -print_final_stats=1 "-artifact_prefix=$out/$1-" "$corpus" \
+      >"$out/$1.log" 2>&1 || { tail -n 60 "$out/$1.log" && return 1; }
+    inputs=$((inputs + $(sed -n 's/^Done \([0-9]*\) runs in .*/\1/p' "$out/$1.log")))
+    spent=$((spent + $(sed -n 's/^processor seconds: //p' "$out/$1.log")))
+  done
+  echo "$1: $inputs inputs in $spent s of the processor, no finding"
 }
 
 # Usage: by_seed ENTRY
