@@ -147,8 +147,10 @@ def test_sparse_columns_that_cannot_be_centred_are_refused():
 
 # -- the fixed share of the hostile suite ------------------------------------------------------------------------------
 #: Cases in which a long run of the suite found a failure: a mode of many steps, a row left out that is out of all
-#: proportion, working sets and line searches without an end, a Gram matrix that cannot be factored.
-FOUND = (95, 194, 335, 594, 659, 953, 1352, 1738, 2015, 2108, 2486, 4460, 5247, 5444, 7988, 9178, 9631)
+#: proportion, working sets and line searches without an end, a Gram matrix that cannot be factored, targets of
+#: distributed machines that are not standardised, a slope of 1e308, Newton steps to and fro, a variance left of zero.
+FOUND = (95, 194, 335, 594, 659, 953, 1352, 1738, 2015, 2108, 2486, 4460, 5247, 5444, 6350, 6976, 7988, 8891, 9059)
+FOUND += (9178, 9631)
 
 
 @pytest.mark.parametrize("seed", [*range(42), *FOUND])
@@ -157,8 +159,10 @@ def test_a_hostile_data_set_is_fitted_or_refused(seed):
     assert outcome in GOOD, detail
 
 
-#: Cases of estimators with their options in which a long run found a failure: rows that are equal are left out.
-FOUND_OPTIONS = (72,)
+#: Cases of estimators with their options in which a long run found a failure: rows that are equal are left out, the
+#: skewness of columns of 1e200, a variance left of zero, sums of squares of losses that are not quadratic, scales of
+#: which one is nothing beside another, coefficients that grow without an end.
+FOUND_OPTIONS = (72, 2106, 2755, 5571, 6021, 7613, 8256)
 
 
 @pytest.mark.parametrize("seed", [*range(0, 69, 6), *FOUND_OPTIONS])

@@ -24,7 +24,7 @@ from bayesvm.distributed.rows import TrainingRows, Units, make_blocks
 from bayesvm.distributed.source import Source, is_dask, is_directory, open_source
 from bayesvm.estimators._arguments import Rule, check_arguments, generator, whole
 from bayesvm.estimators._large import chooses_units, known_units
-from bayesvm.estimators._numbers import read_training_data, read_weights
+from bayesvm.estimators._numbers import check_sizes_of_inputs, read_training_data, read_weights
 from bayesvm.hyper.large import MOST
 from bayesvm.models import fit_model
 from bayesvm.models.base import typical_distance
@@ -158,6 +158,8 @@ def sample_rows(
     ``represented`` are numbers of rows that the sample holds in any case.
     """
     d = summary.inputs.mean.size
+    if not fitted.standardize:
+        check_sizes_of_inputs(summary.inputs.size, fitted, raw=True)
     standardizer = summary.standardizer() if fitted.standardize else Standardizer.identity(d)
     options = fitted.get_params(deep=False)
     header = {

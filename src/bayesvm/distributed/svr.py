@@ -13,6 +13,7 @@ from bayesvm.distributed.process import DistributedData, DistributedProcess
 from bayesvm.distributed.progress import Progress
 from bayesvm.distributed.row_maps import TargetMap, given_weights
 from bayesvm.estimators import _attributes as attributes
+from bayesvm.estimators._numbers import check_sizes_of_targets
 from bayesvm.estimators._regressor import BayesianRegressor, write_regression
 from bayesvm.estimators.bayesian_svr import BayesianSVR
 from bayesvm.models.scaling import TargetScale
@@ -136,6 +137,7 @@ class DistributedSVR(common.ClusterEstimator, BayesianRegressor):
             assert summary.targets is not None
             rows = TargetMap(summary.target_scale())
             if not self.standardize:
+                check_sizes_of_targets(summary.targets.size[None], raw=True)
                 spread = float(np.sqrt(np.mean(summary.targets.var))) or 1.0
                 rows = TargetMap(TargetScale.identity(summary.targets.var.size), spread)
             parts = (fitted, engine, progress, blocks, summary, rows, resume)

@@ -27,6 +27,7 @@ from bayesvm.likelihoods.dual import Dual
 from bayesvm.models.gap_bar import GapBar
 from bayesvm.models.scaling import weighted_moments
 from bayesvm.models.support_vectors import DualOptions, DualProblem, ReportGap, solve_duals, usable_starts
+from bayesvm.solvers.working_set import DualResult
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -84,6 +85,12 @@ def fit_duals(
     finally:
         if estimator.warm_start:
             estimator._coefficients = reached
+    if not all(_finite(result) for result in model.results):
+        reached.clear()
+        raise ValueError(
+            f"kernel: expected values whose differences are not lost to rounding, found {kernel!r} with coefficients "
+            "that grow beyond all bounds; standardise X, or give a smaller C"
+        )
     fitted._coefficients = reached
     fitted._model, fitted.kernel_ = model, kernel
     fitted.support_ = rows[model.support]
@@ -95,6 +102,11 @@ def fit_duals(
     fitted.n_steps_ = np.array([r.n_iter for r in results])
     fitted.n_iter_ = np.array([max(1, -(-r.n_iter // p.rows.size)) for r, p in zip(results, problems, strict=True)])
     fitted.converged_ = all(r.status.ok or r.gap <= options.accepted_gap for r in results)
+
+
+def _finite(result: DualResult) -> bool:
+    """Whether a solution consists of numbers."""
+    return bool(np.all(np.isfinite([result.gap, result.objective, *result.multiplier, *result.alpha])))
 
 
 def warn_about_gap(fitted: Any) -> None:

@@ -64,7 +64,12 @@ def read_training_data(estimator: Any, X: Any, y: Any, *, raw: bool = False, **o
     """
     with np.errstate(**QUIET):
         X, y = validate_data(estimator, X, y, dtype=np.float64, **options)
-    sizes = column_sizes(X)
+    check_sizes_of_inputs(column_sizes(X), estimator, raw=raw)
+    return X, y
+
+
+def check_sizes_of_inputs(sizes: Vector, estimator: Any, *, raw: bool) -> None:
+    """Refuse columns by the largest magnitude in each: too large or, used as they are (``raw``), all too small."""
     remedy = "divide the column by a power of ten" + (", or let the estimator standardise" if raw else "")
     _refuse_above(LARGEST_RAW if raw else LARGEST, sizes, estimator, remedy)
     tiny = (sizes > 0.0) & (sizes < SMALLEST)
@@ -77,7 +82,6 @@ def read_training_data(estimator: Any, X: Any, y: Any, *, raw: bool = False, **o
             f"X: expected values of {least:.2g} or more in {column_name(estimator, j)}, or zeros alone, found none "
             f"above {sizes[j]:.3g}; multiply the column by a power of ten{', or standardise it' if raw else ''}"
         )
-    return X, y
 
 
 def read_weights(sample_weight: Any, X: Any) -> Vector | None:
@@ -194,6 +198,7 @@ def _refuse_above(most: float, sizes: Vector, estimator: Any, remedy: str) -> No
 
 __all__ = [
     "LARGEST_SCALE",
+    "check_sizes_of_inputs",
     "check_sizes_of_targets",
     "column_sizes",
     "in_proportion",

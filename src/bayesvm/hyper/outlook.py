@@ -137,9 +137,11 @@ class OutputOutlook:
         near, changed, M = moved[0][used], moved[1][:, used], self.factor.support
         cross = K.block(M, near)
         S = K.block(near, near) - cross.T @ self.factor.apply(cross)
-        W, var = self.curvature[near], np.maximum(np.diagonal(S), 0.0)
-        entering = np.log1p(self.copies[near] * float(np.max(self.curvature / self.copies, initial=0.0)) * var)
-        alone = -0.5 * np.where(W > 0.0, np.log(np.maximum(1.0 - W * var, np.finfo(float).eps)), entering)
+        W, var, copies = self.curvature[near], np.maximum(np.diagonal(S), 0.0), self.copies[near]
+        # a row that occurs c times counts as c rows, each by itself
+        entering = np.log1p(float(np.max(self.curvature / self.copies, initial=0.0)) * var)
+        leaving = np.log(np.maximum(1.0 - W / copies * var, np.finfo(float).eps))
+        alone = -0.5 * copies * np.where(W > 0.0, leaving, entering)
         best = np.argsort(-(smooth + changed @ alone), kind="stable")[:SHORT_LIST]
         found = np.full(len(steps), -np.inf)
         for k in best:

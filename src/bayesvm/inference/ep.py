@@ -57,6 +57,8 @@ PREDICTIONS = 25
 #: Residual below which sweeps are predicted; where that multiplies the residual by more than USEFUL it was too early.
 PREDICTED = 0.25
 USEFUL = 0.3
+#: Copies of a row beyond which nothing is predicted: its marginal is far from a linear function of the sites.
+COPIES = 1e3
 #: A dropped site re-enters when it is this many times the size at which it is dropped.
 REENTRY = 4.0
 #: Heaviest damping.
@@ -237,7 +239,7 @@ class _Steps:
         self._shares = np.ones(y.size)  # how far each site goes, where sweeps are damped
         self._mix_below = CONTRACTING
         self._trail = collections.deque[float](maxlen=MIXTURES)  # residuals of sweeps that were mixed in a row
-        self._predict_below = PREDICTED if self._convex else 0.0
+        self._predict_below = PREDICTED if self._convex and np.max(likelihood.copies) <= COPIES else 0.0
         # in units of the marginals; a point that occurs c times counts as c points with a c-th of its site each
         var = first.matched.marginals.var
         self._scale = np.stack([var, np.sqrt(var)]) / np.sqrt(likelihood.copies)

@@ -75,8 +75,8 @@ class Marginals:
 
 
 def _shared(rest: Vector, copies: Vector | float) -> Vector:
-    """Return 1 - v W / c from 1 - v W."""
-    return 1.0 + (rest - 1.0) / copies if np.any(copies != 1.0) else rest
+    """Return 1 - v W / c from 1 - v W; a point that occurs once keeps all digits of a small number."""
+    return (rest + (copies - 1.0)) / copies if np.any(copies != 1.0) else rest
 
 
 def leave_one_out(K: Matrix, posterior: Posterior, copies: Vector | float = 1.0) -> Marginals:

@@ -139,7 +139,11 @@ class Weighted(Likelihood):
 @tilted.register
 def _(likelihood: Weighted, t: Vector, var: Vector) -> Tilted:
     """Return the normalisers of one copy of each sample: what inference needs, other than a prediction."""
-    found, w = tilted(likelihood.plain, t, var), likelihood.checked(t.size)
+    w = likelihood.checked(t.size)
+    if tilted.dispatch(type(likelihood.plain)) is tilted.dispatch(object):  # no closed form: one pass for all powers
+        found = tilted_power(likelihood.plain, t, var, np.minimum(w, 1.0))
+        return Tilted(*(np.where(w > 0.0, values, 0.0) for values in vars(found).values()))
+    found = tilted(likelihood.plain, t, var)
     few = np.flatnonzero(w < 1.0)
     if few.size:
         one = tilted_power(likelihood.plain, t[few], var[few], w[few])

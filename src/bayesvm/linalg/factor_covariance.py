@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.linalg.cholesky import Cholesky
-from bayesvm.linalg.support_factor import at_least_floor
+from bayesvm.linalg.support_factor import at_least_floor, share_left
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -55,7 +55,7 @@ class CovarianceFactor:
     def marginals(self, K: Matrix) -> tuple[Vector, Vector]:
         """Return the posterior variances v of all points, and 1 - v W with W the ``curvature``."""
         var = np.diagonal(K) - self.explained(K)
-        return at_least_floor(var, K), 1.0 - var * self.curvature
+        return at_least_floor(var, K), share_left(var, self.curvature)
 
     def matrix(self) -> Matrix:
         """Return R."""

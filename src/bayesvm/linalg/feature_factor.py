@@ -14,7 +14,7 @@ import dataclasses
 import numpy as np
 
 from bayesvm.linalg.cholesky import Cholesky
-from bayesvm.linalg.support_factor import at_least_floor
+from bayesvm.linalg.support_factor import at_least_floor, share_left
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -54,7 +54,7 @@ class FeatureFactor:
         """Return the posterior variances v of all training points, and 1 - v W, with W zero off the support."""
         var = at_least_floor(np.diagonal(K) - self.explained(K[self.support]), K)
         rest = np.ones(var.size)
-        rest[self.support] -= var[self.support] * self.curvature
+        rest[self.support] = share_left(var[self.support], self.curvature)
         return var, rest
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from bayesvm.linalg.cholesky import Cholesky
 from bayesvm.linalg.eigen import symmetric_eigen
-from bayesvm.linalg.support_factor import at_least_floor
+from bayesvm.linalg.support_factor import at_least_floor, share_left
 from bayesvm.typing import Indices, Matrix, Vector
 
 
@@ -66,7 +66,7 @@ class ProjectedFactor:
         var = at_least_floor(np.diagonal(K) - self.explained(K[self.support]), K)
         W = np.zeros(var.size)
         W[self.support] = self.curvature
-        return var, 1.0 - W * var
+        return var, share_left(var, W)
 
 
 __all__ = ["ProjectedFactor"]

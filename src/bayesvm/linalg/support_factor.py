@@ -122,6 +122,11 @@ def at_least_floor(var: Vector, K: Matrix) -> Vector:
     return np.maximum(var, FLOOR * float(np.max(np.diagonal(K))))
 
 
+def share_left(var: Vector, curvature: Vector) -> Vector:
+    """Return 1 - v W, which is positive: at least as much as rounding may take from the difference."""
+    return np.maximum(1.0 - var * curvature, np.finfo(float).eps)
+
+
 #: Below this value of W_m K_mm the variance is computed without a division by W_m.
 SMALL = 1e-4
 #: Least posterior variance, relative to the largest prior variance.

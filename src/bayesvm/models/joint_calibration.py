@@ -94,6 +94,8 @@ CAUTIOUS_CLASSES = ClassShrinkage()
 FULL_CLASSES = ClassShrinkage(slope=2.0, own=0.5, shift=1.0, optimism=0.0)
 #: For classes that were calibrated one against the rest before.
 COUPLED = ClassShrinkage(size=None, slope=0.5, optimism=0.0)
+#: Logarithm of a slope beyond which it is not distinguished: its square times a sum over rows is still a number.
+LARGEST = 200.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +118,7 @@ class _Problem:
     def split(self, p: Vector) -> tuple[Vector, Vector]:
         """Return slopes and shifts."""
         C = self.scores.shape[1]
-        return np.exp(p[0] + self.expected + p[C + 1 :]), p[1 : C + 1]
+        return _finite_exp(p[0] + self.expected + p[C + 1 :]), p[1 : C + 1]
 
     def loss(self, p: Vector) -> tuple[float, Vector]:
         """Return -F and its derivative, with lambda counted from what is expected."""
@@ -126,7 +128,7 @@ class _Problem:
         error[rows, self.codes] -= 1.0
         error *= self.weights[:, None]
         own = np.sum(error * self.scores, axis=0) * scales
-        penalty, z = self.tuned * np.exp(p[0]), p / self.deviations
+        penalty, z = self.tuned * float(_finite_exp(p[0])), p / self.deviations
         value = 0.5 * z @ z + penalty - self.weights @ log_p[rows, self.codes]
         return float(value), z / self.deviations + np.concatenate([[own.sum() + penalty], error.sum(axis=0), own])
 
@@ -149,7 +151,7 @@ class _Problem:
                 [slopes.sum(axis=0)[:, None], between.T, slopes],
             ]
         )
-        H[0, 0] += self.tuned * np.exp(p[0])
+        H[0, 0] += self.tuned * float(_finite_exp(p[0]))
         return np.asarray(H + np.diag(self.deviations**-2.0))
 
 
@@ -192,6 +194,11 @@ def calibrate_classes(
     log_evidence = -float(found.fun) - float(np.sum(np.log(deviations))) - 0.5 * log_det
     gain = _log_likelihood(problem, p) - _log_likelihood(problem, start)
     return JointCalibration(*problem.split(p), gain, log_evidence)
+
+
+def _finite_exp(x: Vector) -> Vector:
+    """Return the exponential, of numbers beyond LARGEST that of LARGEST: a line search may try any number."""
+    return np.exp(np.minimum(x, LARGEST))
 
 
 def _log_likelihood(problem: _Problem, p: Vector) -> float:

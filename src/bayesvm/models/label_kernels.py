@@ -37,6 +37,8 @@ HOPE = 2.0
 FAR = 0.05
 #: Ratio of the largest to the smallest scale of a feature from which on a common scale is another model.
 UNEQUAL = 1.5
+#: Ratio of the smallest to the largest scale of a feature below which a common scale is not tried.
+LEAST = 1e-100
 #: Rows from which the curvature of a prediction is estimated.
 SOME = 200
 #: Starts of the first candidate.
@@ -100,7 +102,9 @@ class LabelKernels:
 
 
 def common_scale(kernel: Kernel, data: TrainingData) -> Kernel | None:
-    r"""Return the kernel on inputs divided by one common scale, None if all features have the same.
+    r"""Return the kernel on inputs divided by one common scale.
+
+    None if all features have the same, or if one has less than LEAST of the largest: it would be a constant.
 
     The training data are standardised, each feature by its own scale :math:`s_l`; the inputs of the kernel are
     multiplied by :math:`s_l / \bar s`, with the root mean square :math:`\bar s`, so that typical distances stay.
@@ -111,6 +115,8 @@ def common_scale(kernel: Kernel, data: TrainingData) -> Kernel | None:
     if np.max(scale) < UNEQUAL * np.min(scale):
         return None
     relative = scale / np.max(scale)  # which can be squared
+    if np.min(relative) < LEAST:
+        return None
     ratio = float(np.sqrt(np.mean(relative**2))) / relative
     return Rescaled(kernel, (0.0,) * scale.size, tuple(ratio))
 

@@ -140,7 +140,8 @@ def _least_skewed(column: Matrix, scale: float) -> tuple[float, float]:
 
 
 def _skewness(column: Matrix) -> float:
-    """Return the third moment of a feature that is standardised; zero for a constant."""
+    """Return the third moment of a feature that is standardised, whatever its magnitude; zero for a constant."""
+    column = np.ldexp(column, -np.frexp(np.max(np.abs(column)))[1])  # exact, and can be squared
     centred = column - np.mean(column)
     size = float(np.sqrt(np.mean(centred**2)))
     return float(np.mean((centred / size) ** 3)) if size > 0.0 else 0.0

@@ -45,7 +45,7 @@ import numpy as np
 
 from bayesvm.inference.low_rank.evidence import RowMoments, WeightEvidence, WeightPosterior
 from bayesvm.inference.low_rank.features import FeatureBlock, Features, Sums
-from bayesvm.likelihoods.base import Likelihood
+from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status, require
 from bayesvm.typing import Matrix, Vector
@@ -71,7 +71,8 @@ class ModeEvidence(WeightEvidence):
     s : array, shape (m,)
         :math:`V \Phi^\top u`, where u are the weights of the mode's own change.
     squares : tuple of float
-        :math:`\sum g^2 / W` and :math:`\sum W (f - g / W)^2` of the rows with a curvature: what the upper bound needs.
+        :math:`\sum g^2 / W` and :math:`\sum W (f - g / W)^2` of the rows with a curvature: what the upper bound needs;
+        zeros if the losses are not quadratic.
     quadratic : bool
         Whether the losses are quadratic, so that there is an upper bound.
     """
@@ -129,17 +130,25 @@ class ModeEvidence(WeightEvidence):
 
 @dataclasses.dataclass(frozen=True)
 class ModeShare:
-    r"""What a block adds at given weights: :math:`\sum \ell_i`, :math:`\Phi^\top g`, and :math:`\Phi^\top W \Phi`."""
+    r"""What a block adds at given weights: :math:`\sum \ell_i`, :math:`\Phi^\top g`, and :math:`\Phi^\top W \Phi`.
+
+    ``curved`` says whether the matrix is wanted, ``far`` whether majorants of the losses take the place of W.
+    """
 
     w: Vector
     output: int
     curved: bool
+    far: bool = False
 
     def __call__(self, block: FeatureBlock) -> Sums:
         """Return the sums; the matrix only if ``curved``."""
-        d = block.likelihood.derivatives(block.target(self.output), block.phi @ self.w)
+        y, f, likelihood = block.target(self.output), block.phi @ self.w, block.likelihood
+        d = likelihood.derivatives(y, f)
         first = float(np.sum(d.loss)), block.phi.T @ d.gradient
-        return (*first, weighted_gram(block.phi, d.curvature)) if self.curved else first
+        if not self.curved:
+            return first
+        W = likelihood.majorant(likelihood.argument(y, f)) if self.far else d.curvature
+        return (*first, weighted_gram(block.phi, W))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,14 +167,19 @@ class EndShare:
         """Return the sums."""
         y, f = block.target(self.output), block.phi @ self.posterior.mean
         d, var = block.likelihood.derivatives(y, f), self.posterior.explained(block.phi) + block.residual
-        used = d.curvature > 0.0
-        W, g = d.curvature[used], d.gradient[used]
-        squares = float(np.sum(g**2 / W)), float(np.sum(W * (f[used] - g / W) ** 2))
+        squares = _squares(f, d) if block.likelihood.traits.quadratic else (0.0, 0.0)
         sums = (float(d.curvature @ block.residual), block.phi.T @ (0.5 * var * d.third), *squares)
         if not block.likelihood.theta.size:
             return (*sums, np.empty(0), np.empty((0, block.phi.shape[1])))
         p = block.likelihood.theta_derivatives(y, f)
         return (*sums, -p.loss.sum(axis=1) - 0.5 * (p.curvature @ var), p.gradient @ block.phi)
+
+
+def _squares(f: Vector, d: Derivatives) -> tuple[float, float]:
+    r"""Return :math:`\sum g^2 / W` and :math:`\sum W (f - g / W)^2`, sums over the rows with a curvature."""
+    used = d.curvature > 0.0
+    W, g = d.curvature[used], d.gradient[used]
+    return float(np.sum(g**2 / W)), float(np.sum(W * (f[used] - g / W) ** 2))
 
 
 def weighted_gram(phi: Matrix, weights: Vector) -> Matrix:
@@ -260,13 +274,22 @@ class WeightSearch:
     chords: bool = True
 
     def mode(self, warm_start: Vector | None) -> tuple[WeightPoint, Cholesky, Status, int]:
-        """Return the mode, the factor of S there, how the search ended and the number of factorisations."""
+        """Return the mode, the factor of S there, how the search ended and the number of factorisations.
+
+        After a step that had to be shortened the next one takes the majorants of the losses for their curvatures: it
+        is shorter where losses bend on the way, and always goes down. The search ends at a Newton step alone.
+        """
         point, factor = self._factored(self._start(warm_start))
-        n_iter, last = 0, np.inf
+        n_iter, last, far = 0, np.inf, False
         while True:
             n_iter += 1
             step = -factor.solve(point.slope)
             decrement = _decrement(point.slope, step)
+            if far:
+                new, _ = self._line_search(point, step, decrement)
+                point, factor = self._factored(point if new is None else new)
+                far, last = False, np.inf
+                continue
             if decrement <= self.tolerance:
                 return point, factor, Status.CONVERGED, n_iter
             if decrement > 0.5 * last and 0.5 * decrement**2 <= _rounding(point):  # weights of 1e5 and next to no noise
@@ -279,16 +302,17 @@ class WeightSearch:
                 return point, factor, Status.STALLED, n_iter
             point = self._chord_steps(new, factor, decrement) if full and self.chords else new
             if not self.quadratic:  # the curvature of a quadratic loss is the same everywhere
-                point, factor = self._factored(point)
+                far = not full
+                point, factor = self._factored(point, far=far)
 
-    def _point(self, w: Vector, *, curved: bool) -> WeightPoint:
-        loss, slope, *rest = self.features.total(ModeShare(w, self.output, curved=curved))
+    def _point(self, w: Vector, *, curved: bool, far: bool = False) -> WeightPoint:
+        loss, slope, *rest = self.features.total(ModeShare(w, self.output, curved=curved, far=far))
         return WeightPoint(w, loss, w + slope, *rest)
 
-    def _factored(self, point: WeightPoint) -> tuple[WeightPoint, Cholesky]:
-        """Return the point and the factor of S there."""
-        if point.added is None:
-            point = self._point(point.w, curved=True)
+    def _factored(self, point: WeightPoint, *, far: bool = False) -> tuple[WeightPoint, Cholesky]:
+        """Return the point and the factor of S there, with majorants in place of curvatures if it is ``far``."""
+        if point.added is None or far:
+            point = self._point(point.w, curved=True, far=far)
         assert point.added is not None
         return dataclasses.replace(point, added=None), cholesky(plus_identity(point.added), overwrite=True)
 
