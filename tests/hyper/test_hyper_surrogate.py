@@ -45,7 +45,8 @@ def test_not_below_the_best_end_of_the_surrogate():
     smooth = dataclasses.replace(objective, likelihood=objective.likelihood.smoothed)
     smooth_best = Maximizer().maximize(smooth, STARTS)
     found = maximize_evidence(Maximizer(), objective, STARTS)
-    assert found.value >= objective.evaluate(smooth_best.theta).value
+    # both from a cold start: where the two thetas are one, a warm start would differ by rounding
+    assert objective.evaluate(found.theta).value >= objective.evaluate(smooth_best.theta).value
 
 
 def test_a_smooth_likelihood_is_maximised_directly():
