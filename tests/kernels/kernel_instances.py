@@ -80,6 +80,10 @@ def matern52(v, scale):
     return value
 
 
+def laplacian(v, scale, power):
+    return lambda x, z: v * exp(-(sum(abs(a - b) / l for a, b, l in zip(x, z, scale, strict=True)) ** power))
+
+
 ARD = (0.7, 1.5, 4.0)
 WIDE = (2.7, 3.5, 4.0)
 GAUSSIAN = bk.Gaussian(1.7, 1.3)
@@ -112,6 +116,10 @@ CASES = [
     Case("matern52-ard", bk.Matern52(0.6, ARD, ard=True), matern52(0.6, ARD)),
     Case("rational-quadratic", bk.RationalQuadratic(1.2, 0.8, alpha=0.4), rational(1.2, 0.8, 0.4)),
     Case("rational-quadratic-ard", bk.RationalQuadratic(1.2, ARD, 3.0, ard=True), rational(1.2, ARD, 3.0)),
+    Case("laplacian", bk.Laplacian(0.6, 2.0), laplacian(0.6, (2.0, 2.0, 2.0), 1.0), sparse=False),
+    Case("laplacian-ard", bk.Laplacian(0.6, ARD, ard=True), laplacian(0.6, ARD, 1.0), sparse=False),
+    Case("laplacian-root", bk.Laplacian(0.6, 2.0, power=0.5), laplacian(0.6, (2.0, 2.0, 2.0), 0.5), sparse=False),
+    Case("laplacian-power-ard", bk.Laplacian(0.6, ARD, power=0.7, ard=True), laplacian(0.6, ARD, 0.7), sparse=False),
     Case("linear", bk.Linear(0.3), lambda x, z: 0.3 * dot(x, z)),
     Case("linear-ard", bk.Linear(ARD, ard=True), lambda x, z: dot(x, z, ARD)),
     Case("polynomial", bk.Polynomial(3, 0.2, 1.4), lambda x, z: 0.2 * (dot(x, z) + 1.4) ** 3),

@@ -36,8 +36,8 @@ def test_no_kernel_is_missing_from_the_list():
 
 def test_public_names():
     from_api = (
-        "Gaussian Linear Polynomial OrnsteinUhlenbeck Matern32 Matern52 RationalQuadratic BSpline Dirichlet MLP "
-        "NeuralNetwork Constant Precomputed"
+        "Gaussian Linear Polynomial OrnsteinUhlenbeck Matern32 Matern52 RationalQuadratic Laplacian BSpline Dirichlet "
+        "MLP NeuralNetwork Constant Precomputed"
     )
     others = "Kernel Stationary DotProduct Inputs Logarithmic Rescaled as_kernel from_sklearn"
     assert set(bk.__all__) == {*from_api.split(), *others.split()}

@@ -7,6 +7,7 @@ import pytest
 from kernel_instances import b_spline, points
 from scipy.interpolate import BSpline as ScipyBSpline
 from sklearn.gaussian_process import kernels as skk
+from sklearn.metrics.pairwise import laplacian_kernel
 
 from bayesvm import kernels as bk
 from bayesvm.kernels.feature_product import _products_of_the_others, _truncated_powers
@@ -62,6 +63,34 @@ def test_ornstein_uhlenbeck_has_no_nan_at_zero_distance():
     for k in (bk.OrnsteinUhlenbeck(), bk.OrnsteinUhlenbeck(1.0, (1.0, 2.0), ard=True)):
         np.testing.assert_array_equal(k.gram(X), 1.0)
         np.testing.assert_array_equal(k.pullback(X, np.ones((4, 4)))[1:], 0.0)
+
+
+@pytest.mark.parametrize("power", [1.0, 0.5])
+def test_laplacian_has_no_nan_at_zero_distance(power):
+    X = np.zeros((4, 2))
+    X[1] = 1e-320  # a distance whose root has an infinite reciprocal
+    for k in (bk.Laplacian(power=power), bk.Laplacian(1.0, (1.0, 2.0), power=power)):
+        np.testing.assert_allclose(k.gram(X), 1.0, rtol=1e-15)
+        np.testing.assert_allclose(k.pullback(X, np.ones((4, 4)))[1:], 0.0, atol=1e-150)
+
+
+def test_laplacian_is_a_product_of_ornstein_uhlenbeck_kernels_of_one_feature_each():
+    X, Z = points(12), points(7, seed=4)
+    product = np.prod(
+        [bk.OrnsteinUhlenbeck(1.0, l).gram(X[:, [j]], Z[:, [j]]) for j, l in enumerate((0.7, 1.5, 4.0))], 0
+    )
+    np.testing.assert_allclose(bk.Laplacian(1.3, (0.7, 1.5, 4.0)).gram(X, Z), 1.3 * product, rtol=1e-12)
+
+
+def test_laplacian_agrees_with_scikit_learn():
+    X, Z = points(12), points(7, seed=4)
+    np.testing.assert_allclose(bk.Laplacian(1.0, 1.6).gram(X, Z), laplacian_kernel(X, Z, gamma=1.0 / 1.6), rtol=1e-12)
+
+
+@pytest.mark.parametrize("power", [1.0, 0.5, 0.1])
+def test_laplacian_is_positive_definite_on_a_lattice(power):
+    X = np.stack(np.meshgrid(*[np.arange(5.0)] * 3), axis=-1).reshape(-1, 3)
+    assert np.linalg.eigvalsh(bk.Laplacian(1.0, 4.0, power=power).gram(X)).min() > 1e-6
 
 
 def test_polynomial_of_degree_one_is_linear_plus_constant():

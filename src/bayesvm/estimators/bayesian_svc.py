@@ -167,8 +167,9 @@ class BayesianSVC(ModelEvidenceMixin, BayesianClassifier):
     every kept candidate is finished by leave-one-out predictions: the variance of its kernel and the common level of
     its length scales are weighted by how well they predict (:mod:`bayesvm.models.places`). The evidence that decides is
     that of expectation propagation; with ``posterior="laplace"`` it is Laplace's. With more than 3000 rows of two
-    classes a rougher form of the kernel may predict instead (:mod:`bayesvm.models.roughness`): ``candidates_`` and
-    :meth:`summary` list it with its weight as "..., rougher", and ``kernel_`` stays the one that the evidence chose.
+    classes other forms of the kernel, exponential in the distance or the Manhattan distance, predict together with it
+    or instead (:mod:`bayesvm.models.forms`): ``candidates_`` and :meth:`summary` list them with their weights as
+    "..., exponential" and "..., laplacian", and ``kernel_`` stays the one that the evidence chose.
 
     *The paper's machine* is ``BayesianSVC(kernel=None, posterior="laplace", calibrate=None)``.
 

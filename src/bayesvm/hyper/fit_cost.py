@@ -15,7 +15,7 @@ LAST = 15
 FORMS = 2
 VARIANTS = 5
 #: Of an exact fit of labels: evaluations of all candidates on a part of the rows, and of those that go on with all
-#: rows, two roughnesses included.
+#: rows, other forms of the kernel included.
 CHOICE = 60
 FINISH = 13
 #: Matrices of n x n numbers at the peak of an exact fit: where every candidate is fitted to all rows, where only the

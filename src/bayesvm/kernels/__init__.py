@@ -7,6 +7,7 @@ from bayesvm.kernels.expression import as_kernel
 from bayesvm.kernels.feature_product import BSpline, Dirichlet
 from bayesvm.kernels.gaussian import Gaussian
 from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels.laplacian import Laplacian
 from bayesvm.kernels.logarithmic import Logarithmic
 from bayesvm.kernels.precomputed import Precomputed
 from bayesvm.kernels.rescaled import Rescaled
@@ -22,6 +23,7 @@ __all__ = [
     "Gaussian",
     "Inputs",
     "Kernel",
+    "Laplacian",
     "Linear",
     "Logarithmic",
     "Matern32",

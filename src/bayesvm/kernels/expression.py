@@ -24,6 +24,7 @@ from bayesvm.kernels.constant import Constant
 from bayesvm.kernels.dot import MLP, Linear, NeuralNetwork, Polynomial
 from bayesvm.kernels.feature_product import BSpline, Dirichlet
 from bayesvm.kernels.gaussian import Gaussian
+from bayesvm.kernels.laplacian import Laplacian
 from bayesvm.kernels.leaf import Leaf
 from bayesvm.kernels.precomputed import Precomputed
 from bayesvm.kernels.sklearn_adapter import from_sklearn
@@ -40,10 +41,10 @@ TOKEN = re.compile(
 )
 
 #: Classes by the names that may be written, and by those of scikit-learn's ``SVC``.
-KERNELS = (Gaussian, Linear, Polynomial, OrnsteinUhlenbeck, Matern32, Matern52, RationalQuadratic, BSpline, Dirichlet)
+KERNELS = (Gaussian, Linear, Polynomial, OrnsteinUhlenbeck, Matern32, Matern52, RationalQuadratic, Laplacian, BSpline)
 NAMES: dict[str, type[Leaf]] = {
     re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower(): cls
-    for cls in (*KERNELS, MLP, NeuralNetwork, Constant, Precomputed)
+    for cls in (*KERNELS, Dirichlet, MLP, NeuralNetwork, Constant, Precomputed)
 }
 ALIASES: dict[str, type[Leaf]] = {"rbf": Gaussian, "poly": Polynomial, "sigmoid": MLP}
 
@@ -183,7 +184,7 @@ class _Parser:
             raise self.fail(str(error)) from None
 
     def argument(self, cls: type[Leaf], arguments: dict[str, Any]) -> None:
-        options = ("degree", "order", "diagonal", "ard")
+        options = ("degree", "order", "power", "diagonal", "ard")
         known = [*cls.positive, *(f.name for f in dataclasses.fields(cls) if f.name in options)]
         name = self.take("name")
         if name not in known or name in arguments:

@@ -128,7 +128,7 @@ class Candidate:
         Its form.
     log_evidence : float
         Maximum of its log evidence (plus log hyperprior); minus infinity if it could not be computed, or if what
-        computes it did not converge; NaN for the rougher form of another candidate, which is not searched.
+        computes it did not converge; NaN for another form of a candidate, which is not searched.
     kept : bool
         Whether it is used for predictions.
     output : int

@@ -11,8 +11,8 @@ r"""Gaussian processes whose kernel and noise are chosen, by an evidence that co
 3. *Weights.* Candidates have weights :math:`w_j \propto \exp(\ln P(D|M_j) - \gamma_j/2)`; those with less than a share
    of the largest are dropped, and so are those whose evidence is that of an iteration that did not converge.
 4. *Finish.* For labels, variance and common length scale of every kept candidate are weighted by recalibrated
-   leave-one-out predictions (:mod:`bayesvm.models.places`), with many rows the roughness of its functions, too
-   (:mod:`bayesvm.models.roughness`). Weights over many orders of magnitude leave out this step.
+   leave-one-out predictions (:mod:`bayesvm.models.places`), with many rows the form of its kernel, too
+   (:mod:`bayesvm.models.forms`). Weights over many orders of magnitude leave out this step.
    With ``integrate`` the predictions at several settings of theta take its place (:mod:`bayesvm.models.integration`).
 5. *Average.* The predictions of all that is left are averaged (:mod:`bayesvm.models.average`).
 """
@@ -32,14 +32,14 @@ from bayesvm.inference import EP
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Classification
-from bayesvm.models import roughness
+from bayesvm.models import forms
 from bayesvm.models.average import AveragedLabels, AveragedModel, AveragedTargets
 from bayesvm.models.base import Candidate, TrainingData, Trial
+from bayesvm.models.forms import finished_forms, split_row
 from bayesvm.models.gaussian_process import GaussianProcess, GaussianProcessModel, weighted_likelihood
 from bayesvm.models.integration import Integration, integrated
 from bayesvm.models.places import finished
 from bayesvm.models.predictor import Predictor, support_union
-from bayesvm.models.roughness import finished_roughness, split_row
 from bayesvm.solvers.base import Status
 from bayesvm.typing import Indices, Vector
 
@@ -125,21 +125,22 @@ class ChosenProcess(GaussianProcess):
         integrations: list[Integration] = []
         rows = list(best.candidates)
         for weight, trial, row in zip(weights, trials, candidate_rows(trials, weights), strict=True):
-            own: list[tuple[float, Predictor]] = []
-            if weight > 0.0:
-                ready = chosen if trial.model is best else self._ready(trial.model, data)
-                own, how = self._members(ready, data)
-                parts += [(float(weight) * share, member) for share, member in own]
-                integrations += how
-            rows += split_row(row, trial.model.kernel, own) if own else [row]
+            if weight == 0.0:
+                rows.append(row)
+                continue
+            ready = chosen if trial.model is best else self._ready(trial.model, data)
+            shares, own, how = self._members(ready, data)
+            parts += [(float(weight) * share, member) for share, member in own]
+            integrations += how
+            rows += split_row(row, shares)
         parts.sort(key=lambda part: -part[0])
         average = AveragedLabels if isinstance(self.likelihood, Classification) else AveragedTargets
-        shares, X = np.array([weight for weight, _ in parts]), data.X.forget()
+        weights_of_parts, X = np.array([weight for weight, _ in parts]), data.X.forget()
         chosen = chosen.reduced(self.reduce)
         members = _reduced([member for _, member in parts], X, self.reduce, chosen.basis)
         if integrations:
             chosen = dataclasses.replace(chosen, attributes={**chosen.attributes, "integration": tuple(integrations)})
-        return average(chosen, members, shares, tuple(rows))
+        return average(chosen, members, weights_of_parts, tuple(rows))
 
     def _ready(self, model: GaussianProcessModel, data: TrainingData) -> GaussianProcessModel:
         """Return a candidate with the posterior that predicts, marginals and calibration."""
@@ -147,14 +148,28 @@ class ChosenProcess(GaussianProcess):
 
     def _members(
         self, model: GaussianProcessModel, data: TrainingData
-    ) -> tuple[list[tuple[float, Predictor]], list[Integration]]:
-        """Return what predicts for a candidate, with shares that add up to one, and how theta was averaged over."""
+    ) -> tuple[dict[str, float], list[tuple[float, Predictor]], list[Integration]]:
+        """Return what predicts for a candidate.
+
+        Returns
+        -------
+        shares : dict
+            Of the forms of its kernel, by name; that of the kernel itself has no name.
+        members : list of (float, Predictor)
+            Predictors, with shares that add up to one.
+        integrations : list of Integration
+            How theta was averaged over.
+        """
+        own = {"": 1.0}
         if self.integrate:
             members, how = integrated(model, data, self.calibrate)
-            return members, [how]
-        if self.calibrate == "auto" and isinstance(self.likelihood, Classification) and not _uneven(data):
-            return (finished if data.n_rows <= roughness.MANY else finished_roughness)(model, data), []
-        return [(1.0, model.predictor())], []
+            return own, members, [how]
+        if self.calibrate != "auto" or not isinstance(self.likelihood, Classification) or _uneven(data):
+            return own, [(1.0, model.predictor())], []
+        if data.n_rows <= forms.MANY:
+            return own, finished(model, data), []
+        found = finished_forms(model, data)
+        return {name: share for name, share, _ in found}, [(share, member) for _, share, member in found], []
 
 
 def _uneven(data: TrainingData) -> bool:

@@ -12,6 +12,7 @@ from bayesvm.kernels import (
     Constant,
     Gaussian,
     Kernel,
+    Laplacian,
     Linear,
     Logarithmic,
     Matern32,
@@ -109,6 +110,16 @@ def _rational_quadratic(g: Graph, kernel: Any, X: str, Z: Matrix) -> str:
     return _scaled(g, kernel, g.op("Exp", g.op("Mul", g.op("Log", base), np.array(-float(kernel.alpha)))))
 
 
+def _laplacian(g: Graph, kernel: Any, X: str, Z: Matrix) -> str:
+    scale = np.broadcast_to(kernel._values, Z.shape[1])
+    x, z, s = g.op("Div", X, scale[None, :].copy()), Z / scale, ""
+    for l in range(Z.shape[1]):  # one matrix at a time, instead of all features at once
+        column = g.op("Gather", x, np.array([l], dtype=np.int64), axis=1)
+        away = g.op("Abs", g.op("Sub", column, z[None, :, l].copy()))
+        s = g.op("Add", s, away) if s else away
+    return _scaled(g, kernel, g.op("Exp", g.op("Neg", g.op("Pow", s, np.array(float(kernel.power))))))
+
+
 def _linear(g: Graph, kernel: Any, X: str, Z: Matrix) -> str:
     return g.op("MatMul", X, (Z * kernel._values).T)
 
@@ -155,6 +166,7 @@ WRITERS: dict[type, Callable[[Graph, Any, str, Matrix], str]] = {
     Matern32: _matern(3.0, 0.0),
     Matern52: _matern(5.0, 1.0 / 3.0),
     RationalQuadratic: _rational_quadratic,
+    Laplacian: _laplacian,
     Linear: _linear,
     Polynomial: _inner,
     MLP: _inner,
