@@ -1,12 +1,16 @@
 """The choice of kernel and noise on a sample of many rows: what is compared, how it is judged, and what is fitted."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from bayesvm import BayesianSVC, BayesianSVR, GPRegressor
 from bayesvm.estimators import _large
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper import large as search
+from bayesvm.kernels import Constant, Gaussian, Laplacian
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods import GaussianNoise, Logistic, SoftInsensitive, Trigonometric
 from bayesvm.models import large as models
@@ -76,6 +80,27 @@ def test_one_length_scale_where_features_are_alike(monkeypatch):
     y = np.sum(X**2, axis=1) / 4.0 + 0.3 * rng.normal(size=400)
     machine = GPRegressor(**QUICK).fit(X, y)
     assert ", ard" not in kept(machine)
+
+
+def test_functions_of_thresholds_are_given_the_manhattan_distance():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 3))
+    f = 3.0 * (X[:, 0] > 0.5) + 3.0 * (X[:, 1] > 0.4)
+    machine = GPRegressor(**QUICK).fit(X, f + 0.2 * rng.normal(size=f.size))
+    assert kept(machine).startswith("laplacian")
+    assert any(type(leaf) is Laplacian for leaf in machine.kernel_.leaves())
+    labelled = BayesianSVC(**QUICK).fit(X, rng.uniform(size=f.size) < 1.0 / (1.0 + np.exp(3.0 - f)))
+    assert "laplacian, ard" in [row.kernel for row in labelled.candidates_]
+
+
+@pytest.mark.parametrize("X", [np.zeros((5, 1)), sp.csr_array(np.zeros((5, 2)))], ids=["one feature", "sparse"])
+def test_no_manhattan_distance_for_one_feature_or_sparse_inputs(X, monkeypatch):
+    tried = []
+    monkeypatch.setattr(large_choice._Search, "begun_at", lambda self, name, kernel, theta: tried.append(name))
+    monkeypatch.setattr(large_choice._Search, "best", SimpleNamespace(kernel=Gaussian() + Constant()))
+    data = TrainingData(Inputs(X), np.zeros((5, 1)))
+    large_choice._Search(GPRegressor(**QUICK)._spec(data), data).manhattan("")
+    assert tried == []
 
 
 def test_noise_with_heavy_tails_without_tails_and_gaussian_noise():

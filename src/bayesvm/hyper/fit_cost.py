@@ -13,11 +13,11 @@ VARIANT = 15
 LAST = 15
 #: Whole searches and variants of a choice of the kernel.
 FORMS = 2
-VARIANTS = 5
+VARIANTS = 6
 #: Of an exact fit of labels: evaluations of all candidates on a part of the rows, and of those that go on with all
 #: rows, other forms of the kernel included.
 CHOICE = 60
-FINISH = 13
+FINISH = 15
 #: Matrices of n x n numbers at the peak of an exact fit: where every candidate is fitted to all rows, where only the
 #: chosen one is, and where the kernel is given.
 CHOICE_MATRICES = 24

@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from bayesvm.hyper.subsample import spread_rows
-from bayesvm.kernels import Gaussian, Laplacian, Matern32, OrnsteinUhlenbeck
+from bayesvm.kernels import Gaussian, Laplacian, Matern32, Matern52, OrnsteinUhlenbeck
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.tree import map_leaves
@@ -44,36 +44,39 @@ from bayesvm.models.predictor import Predictor
 from bayesvm.models.stacking import stacked_weights
 from bayesvm.typing import Vector
 
+#: Kernels in the place of which others are put.
+Smooth = Gaussian | Matern32 | Matern52
 #: Rows beyond which other forms are compared.
 MANY = 3000
 #: Distances at which the correlations of smooth kernels of length scale one are one half.
-HALF_WIDTHS = {Gaussian: float(np.sqrt(2.0 * np.log(2.0))), Matern32: 0.968994}
+HALF_WIDTHS = {Gaussian: float(np.sqrt(2.0 * np.log(2.0))), Matern32: 0.968994, Matern52: 1.042122}
 #: Powers of the Manhattan distance, and what the kernels are called.
-POWERS = {"laplacian": 1.0, "laplacian, power 1/2": 0.5}
+LAPLACIAN = "laplacian"
+POWERS = {LAPLACIAN: 1.0, f"{LAPLACIAN}, power 1/2": 0.5}
 
 
 def other_forms(kernel: Kernel, X: Inputs) -> dict[str, Kernel]:
     """Return the kernel with others in the place of its smooth stationary parts, by name; none if it has none."""
     if not any(type(leaf) in HALF_WIDTHS for leaf in kernel.leaves()):
         return {}
-    changes: dict[str, Callable[[Gaussian | Matern32], Kernel]] = {"exponential": _exponential}
+    changes: dict[str, Callable[[Smooth], Kernel]] = {"exponential": _exponential}
     if X.n_features > 1 and not X.is_sparse:
         changes |= {name: functools.partial(_laplacian, X.n_features, power) for name, power in POWERS.items()}
     return {name: map_leaves(kernel, functools.partial(_in_place, of)) for name, of in changes.items()}
 
 
-def _in_place(of: Callable[[Gaussian | Matern32], Kernel], leaf: Kernel) -> Kernel:
+def _in_place(of: Callable[[Smooth], Kernel], leaf: Kernel) -> Kernel:
     """Return what stands in the place of a leaf."""
-    return of(leaf) if isinstance(leaf, Gaussian | Matern32) else leaf
+    return of(leaf) if isinstance(leaf, Smooth) else leaf
 
 
-def _exponential(leaf: Gaussian | Matern32) -> OrnsteinUhlenbeck:
+def _exponential(leaf: Smooth) -> OrnsteinUhlenbeck:
     """Return the Ornstein-Uhlenbeck kernel of the same half width."""
     wider = _wider(leaf.lengthscale, HALF_WIDTHS[type(leaf)] / np.log(2.0))
     return OrnsteinUhlenbeck(leaf.variance, wider, ard=leaf.ard, features=leaf.features)
 
 
-def _laplacian(n_features: int, power: float, leaf: Gaussian | Matern32) -> Laplacian:
+def _laplacian(n_features: int, power: float, leaf: Smooth) -> Laplacian:
     """Return the Laplacian kernel that is worth as much as the exponential one at typical distances."""
     rough = _exponential(leaf)
     inverse = 1.0 / np.broadcast_to(np.asarray(rough.lengthscale, dtype=float), n_features)
@@ -166,4 +169,4 @@ def split_row(row: Candidate, shares: Mapping[str, float]) -> tuple[Candidate, .
     return dataclasses.replace(row, kept=own > 0.0, weight=row.weight * own), *others
 
 
-__all__ = ["MANY", "finished_forms", "other_forms", "split_row"]
+__all__ = ["LAPLACIAN", "MANY", "finished_forms", "other_forms", "split_row"]

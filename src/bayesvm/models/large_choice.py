@@ -13,11 +13,13 @@ is what the evidence of all rows would be, whatever their number; the best candi
    many: the whole search of :func:`~bayesvm.hyper.large.maximize_on_blocks`, each from its own starts. All others begin
    where the best so far has ended.
 2. *matern52*, between the two, if the rough one is not far below the smooth one.
-3. *one length scale* for all features.
-4. *common scale*: inputs divided by one number instead of one each, if features differ in scale and one length scale is
+3. *laplacian*, a function that may bend along one axis and be constant along the others, for several dense features:
+   begun where it is worth as much at typical distances as the best so far (:mod:`bayesvm.models.forms`).
+4. *one length scale* for all features.
+5. *common scale*: inputs divided by one number instead of one each, if features differ in scale and one length scale is
    enough for them.
-5. *linear*: the best so far with a linear part.
-6. *noise*: the best kernel with the other likelihoods; begun with the same curvature at zero, or the same variance. For
+6. *linear*: the best so far with a linear part.
+7. *noise*: the best kernel with the other likelihoods; begun with the same curvature at zero, or the same variance. For
    targets they are tried only if the leave-one-out residuals of the sample are not those of Gaussian noise.
 """
 
@@ -47,6 +49,7 @@ from bayesvm.kernels import Constant, Gaussian, Linear, Matern32, Matern52
 from bayesvm.kernels.base import Kernel
 from bayesvm.likelihoods.base import Likelihood, Regression
 from bayesvm.models.base import Candidate, FittedModel, KernelCandidate, ModelSpec, TrainingData, no_evidence
+from bayesvm.models.forms import LAPLACIAN, other_forms
 from bayesvm.models.gaussian_process import GaussianProcessModel
 from bayesvm.models.label_kernels import common_scale
 from bayesvm.models.large import LargeProcess
@@ -196,6 +199,7 @@ class _Search:
         if scores.get(f"matern32{suffix}", -np.inf) > scores.get(f"gaussian{suffix}", -np.inf) - FAR:
             between = Matern52(ard=ard) + Constant()
             self.begun_at(f"matern52{suffix}", between, self.best.theta)
+        self.manhattan(suffix)
         if ard:
             self.tied()
         if self.best.kernel.relevance(d) is None:
@@ -223,6 +227,14 @@ class _Search:
             choose = smooth.some_rows if smooth.either and self.best.low_rank else smooth.some_blocks
             maximum = search_rounds(spec.options.maximizer, [theta], FIRST[:1], choose)
             self._judged(name, spec, problem, maximum, began)
+
+    def manhattan(self, suffix: str) -> None:
+        """Try the kernel of the Manhattan distance, where there is one."""
+        best = self.best
+        kernel = other_forms(best.kernel, self.data.X).get(LAPLACIAN)
+        if kernel is not None:
+            likelihood = best.theta[best.problem.kernel.theta.size :]
+            self.begun_at(f"{LAPLACIAN}{suffix}", kernel, np.concatenate([kernel.theta, likelihood]))
 
     def tied(self) -> None:
         """Try one length scale for all features."""
