@@ -13,8 +13,9 @@ is what the evidence of all rows would be, whatever their number; the best candi
    many: the whole search of :func:`~bayesvm.hyper.large.maximize_on_blocks`, each from its own starts. All others begin
    where the best so far has ended.
 2. *matern52*, between the two, if the rough one is not far below the smooth one.
-3. *laplacian*, a function that may bend along one axis and be constant along the others, for several dense features:
-   begun where it is worth as much at typical distances as the best so far (:mod:`bayesvm.models.forms`).
+3. *laplacian*, for targets with several dense features, a function that may bend along one axis and be constant along
+   the others: begun where it is worth as much at typical distances as the best so far (:mod:`bayesvm.models.forms`).
+   Evidences of labels, which are approximated more coarsely for rougher functions, are too high for it.
 4. *one length scale* for all features.
 5. *common scale*: inputs divided by one number instead of one each, if features differ in scale and one length scale is
    enough for them.
@@ -218,23 +219,26 @@ class _Search:
             maximum = maximize_on_blocks(self.spec.options.maximizer, problem, starts)
             self._judged(name, self.spec, problem, maximum, began)
 
-    def begun_at(self, name: str, kernel: Kernel, theta: Vector, spec: LargeProcess | None = None) -> None:
-        """Try a kernel from a theta that is known, with one round on a sample of blocks or rows."""
+    def begun_at(
+        self, name: str, kernel: Kernel, theta: Vector, spec: LargeProcess | None = None, *, n_rounds: int = 1
+    ) -> None:
+        """Try a kernel from a theta that is known, with one round or more on a sample of blocks or rows."""
         began, spec = time.perf_counter(), spec or self.spec
         with self._left_out_if_impossible(name):
             problem = self._problem(spec, kernel)
             smooth = problem.smoothed()
             choose = smooth.some_rows if smooth.either and self.best.low_rank else smooth.some_blocks
-            maximum = search_rounds(spec.options.maximizer, [theta], FIRST[:1], choose)
+            maximum = search_rounds(spec.options.maximizer, [theta], FIRST[:n_rounds], choose)
             self._judged(name, spec, problem, maximum, began)
 
     def manhattan(self, suffix: str) -> None:
-        """Try the kernel of the Manhattan distance, where there is one."""
+        """Try the kernel of the Manhattan distance for targets, where there is one."""
         best = self.best
         kernel = other_forms(best.kernel, self.data.X).get(LAPLACIAN)
-        if kernel is not None:
+        if kernel is not None and isinstance(best.likelihood, Regression):
             likelihood = best.theta[best.problem.kernel.theta.size :]
-            self.begun_at(f"{LAPLACIAN}{suffix}", kernel, np.concatenate([kernel.theta, likelihood]))
+            theta = np.concatenate([kernel.theta, likelihood])  # farther from its best than those of the other variants
+            self.begun_at(f"{LAPLACIAN}{suffix}", kernel, theta, n_rounds=2)
 
     def tied(self) -> None:
         """Try one length scale for all features."""
