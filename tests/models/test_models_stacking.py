@@ -56,3 +56,11 @@ def test_equal_predictors_share_it():
 def test_rows_that_no_predictor_expects_do_not_underflow():
     L = log_likelihoods() - 1e5
     np.testing.assert_allclose(stacked_weights(L, np.ones(300)), stacked_weights(L + 1e5, np.ones(300)), rtol=1e-6)
+
+
+def test_rows_that_only_a_left_out_predictor_expects_do_not_underflow():
+    L = np.vstack([log_likelihoods(), np.full(300, -5.0)])
+    L[:3, 0] -= 1e4
+    found = stacked_weights(L, np.full(300, 1.0) * (np.arange(300) > 0))
+    assert found[3] == 0.0
+    assert found.sum() == pytest.approx(1.0)

@@ -135,13 +135,15 @@ def _finished(
     count = float(counts.sum() / counts[rows].sum())
     here = with_kernel(model, kernel)
     part = dataclasses.replace(here, objective=here.objective.part(rows))
-    _, places = searched(part, part.moved(here.theta), y[rows], counts[rows], count, determined)
-    place = places[0].lattice
+    begin, place = moved_to(part, *shifts(ORIGIN)), ORIGIN
+    if begin is not None:
+        _, places = searched(part, begin, y[rows], counts[rows], count, determined)
+        place = places[0].lattice
     own = kernel is model.kernel
     member = origin if own and place == ORIGIN else moved_to(here, *shifts(place))
-    if member is None and own:
+    if member is None and own:  # computed on a part of the rows, and not on all
         member = origin
-    if member is None:  # computed on a part of the rows, and not on all
+    if member is None:
         return None
     odds = member.loo_log_odds()
     return dataclasses.replace(

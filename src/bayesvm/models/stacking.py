@@ -36,18 +36,18 @@ def stacked_weights(log_likelihoods: Matrix, counts: Vector) -> Vector:
         How many rows each row stands for.
     """
     kept = np.arange(len(log_likelihoods))
-    relative = np.exp(log_likelihoods - np.max(log_likelihoods, axis=0))
     while True:
-        weights = np.zeros(len(relative))
-        weights[kept] = _best_mixture(relative[kept], counts)
+        weights = np.zeros(len(log_likelihoods))
+        weights[kept] = _best_mixture(log_likelihoods[kept], counts)
         heavy = np.flatnonzero(weights >= SHARE)
         if heavy.size == kept.size:
             return weights
         kept = heavy
 
 
-def _best_mixture(relative: Matrix, counts: Vector) -> Vector:
-    """Return the best weights, given likelihoods up to a factor per row."""
+def _best_mixture(log_likelihoods: Matrix, counts: Vector) -> Vector:
+    """Return the best weights of all predictors, none of which is left out."""
+    relative = np.exp(log_likelihoods - np.max(log_likelihoods, axis=0))
     m, total = len(relative), float(counts.sum())
     weights = np.full(m, 1.0 / m)
     for _ in range(STEPS if m > 1 else 0):
