@@ -103,7 +103,7 @@ class Likelihood(Parameterized, ABC):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.positive:
-            if np.ndim(getattr(self, name)) != 0:
+            if isinstance(getattr(self, name), tuple):
                 raise ValueError(f"{type(self).__name__}.{name}: expected one positive number, found a sequence")
 
     # -- the mathematics, given by a subclass -------------------------------------------------------------------------
@@ -348,7 +348,7 @@ class Regression(Likelihood):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if set(self.powers) != set(self.positive):
+        if self.powers.keys() != self.positive.keys():
             raise TypeError(
                 f"{type(self).__name__}.powers: expected the power of the unit of y for each parameter "
                 f"({', '.join(self.positive) or 'none'}), found {dict(self.powers)}"
