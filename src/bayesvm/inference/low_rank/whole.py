@@ -112,16 +112,16 @@ def infer_features(
     point, factor, status, n_iter = search.mode(start)
     w, f = point.w, phi @ point.w
     d, p, V = fast_derivatives(likelihood, y, f), likelihood.theta_derivatives(y, f), factor.inverse()
-    rows = np.flatnonzero((d.curvature > 0.0) | (d.third != 0.0) | p.curvature.any(axis=0))
-    W, phi_M = d.curvature[rows], phi if rows.size == y.size else phi[rows]
+    M = np.flatnonzero((d.curvature > 0.0) | (d.third != 0.0) | p.curvature.any(axis=0))
+    W, phi_M = d.curvature[M], phi if M.size == y.size else phi[M]
     var = np.einsum("ij,ij->i", phi_M @ V, phi_M)
-    u = 0.5 * var * d.third[rows]
+    u = 0.5 * var * d.third[M]
     s = V @ (phi_M.T @ u)
     left = np.stack([-d.gradient, d.gradient], axis=1)
-    left[rows, 0] += W * (phi_M @ s) - u
-    bar = FeatureCotangent(left, np.stack([w, s], axis=1), rows, W[:, None] * phi_M, V)
+    left[M, 0] += W * (phi_M @ s) - u
+    bar = FeatureCotangent(left, np.stack([w, s], axis=1), M, W[:, None] * phi_M, V)
     terms = {"prior": -0.5 * float(w @ w), "loss": -point.loss, "determinant": -0.5 * factor.log_det()}
-    dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature[:, rows] @ var) + p.gradient @ (phi @ s)
+    dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature[:, M] @ var) + p.gradient @ (phi @ s)
     none = np.empty(0, dtype=np.intp), np.empty((0, 0))
     evidence = Evidence(sum(terms.values()), terms, *none, dphi, status, f, n_iter)
     return FeatureEvidence(Posterior.of(-d.gradient, FeatureFactor.of(phi, d.curvature, factor)), evidence, bar)
