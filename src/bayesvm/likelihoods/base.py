@@ -254,7 +254,7 @@ class Likelihood(Parameterized, ABC):
         return tilted_theta(self, self.argument(y, mean), var) if self.theta.size else np.zeros((0, mean.size))
 
     def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
-        r"""Return :math:`\int \ell(y, f)\, \mathcal N(f; m, v)\, df` with its first four derivatives in the mean.
+        r"""Return :math:`\int \ell(y, f)\, \mathcal N(f; m, v)\, df` with its first six derivatives in the mean.
 
         A loss that is infinite somewhere, so that its expectation is, is refused by an ``IncompatibleError``.
         """
@@ -263,7 +263,7 @@ class Likelihood(Parameterized, ABC):
 
         def at(t: Vector) -> Matrix:
             p, zero = self.profile(t), np.zeros_like(t)
-            return np.array([p.loss, p.gradient, p.curvature, zero, zero])
+            return np.array([p.loss, p.gradient, p.curvature, *[zero] * 4])
 
         found = by_variance(lambda t, var: expected(self, t, var).rows(), at, t, var)
         return Expected(*found).scaled(1.0, self.slope(y))

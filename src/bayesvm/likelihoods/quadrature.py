@@ -1,8 +1,9 @@
 r"""Integrals under Gaussians :math:`t \sim \mathcal N(m, v)` by rules of Gauss and Legendre, for many m and v at once.
 
 :func:`averages` gives :math:`E\,\varphi(t)` of functions that are smooth between given points. On a piece over which
-the Gaussian is wide the nodes are fixed: the functions are evaluated once for all samples, and only the Gaussian
-density is left per sample. On the others the nodes cover what lies within reach of the mean.
+the Gaussian is wide, or that can be cut into a few parts over which it is, the nodes are fixed: the functions are
+evaluated once for all samples, and only the Gaussian density is left per sample. On the others the nodes cover what
+lies within reach of the mean.
 
 :func:`density_nodes` gives nodes for the densities :math:`\hat p(t) \propto e^{-w\ell(t)}\, \mathcal N(t; m, v)` and
 the logarithms of their normalisers. The loss must be convex on each piece between its knots. There, with an anchor c,
@@ -20,11 +21,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesvm.likelihoods.normal_tails import density
 from bayesvm.typing import Indices, Matrix, Vector
@@ -36,8 +39,6 @@ if TYPE_CHECKING:
 Functions = Callable[[Vector], Matrix]
 Profile = Callable[[Vector], "Derivatives"]
 Rule = tuple[Vector, Vector]
-#: Samples, and the nodes and weights that they share.
-FixedPart = tuple[Indices, Vector, Vector]
 #: Samples, and the ends of the piece on which each has nodes of its own.
 MovingPart = tuple[Indices, float, float]
 
@@ -49,11 +50,24 @@ REACH = float(np.sqrt(2.0 * DROP))
 RULES: tuple[Rule, ...] = tuple(np.polynomial.legendre.leggauss(count) for count in (24, 40))
 WIDTHS = (4.5, 8.0)
 NODES, WEIGHTS = RULES[-1]
+#: Second, first and zeroth powers of their nodes.
+POWERS = tuple(np.stack([x * x, x, np.ones_like(x)], axis=1) for x, _ in RULES)
+#: Parts into which a piece is cut at most, so that a rule resolves the Gaussians over each of them.
+PARTS = 8
 #: Distance from an infinite loss that still counts as inside; its third power is a normal number.
 EDGE = 1e-100
 #: Samples treated at once: the nodes of a block stay within the cache.
 BLOCK = 1024
 ROOT_2PI = float(np.sqrt(2.0 * np.pi))
+
+
+class FixedParts(NamedTuple):
+    """Parts of pieces, a row each: which samples take part, where it is, and the number of the rule."""
+
+    own: NDArray[np.bool_]
+    start: Vector
+    end: Vector
+    rule: list[int]
 
 
 def in_blocks(function: Callable[..., Matrix], *arrays: Vector) -> Matrix:
@@ -89,39 +103,78 @@ def averages(functions: Functions, ends: Sequence[float], mean: Vector, scale: V
     """Return the Gaussian integrals of functions between the first and the last of ``ends``, one row per function.
 
     The functions are smooth between neighbours of the ``ends``, which increase, and are not evaluated there; ``scale``
-    are standard deviations, positive. With one of the ``moments`` a row follows with the integral of the last function
-    times u = (t - m)/s; with two, another of that times u^2 - 1.
+    are standard deviations, positive. As many rows as there are ``moments`` follow: the integrals of the last function
+    times the powers of u = (t - m)/s.
     """
     fixed, moving = _split_by_rule(ends, mean, scale)
-    values = functions(np.concatenate([np.empty(0), *(x for _, x, _ in fixed)]))
-    total = np.zeros((len(values) + moments, mean.size))
-    at = 0
-    for own, x, weights in fixed:
-        total[:, own] += fixed_rule(values[:, at : at + x.size] * weights, x, mean[own], scale[own], moments)
-        at += x.size
-    for own, start, end, rule in _moving_panels(moving, mean, scale):
-        sums = moving_rule(functions, rule, start, end, mean[own], scale[own], moments)
-        total += [np.bincount(own, row, mean.size) for row in sums]
+    total = _common_sums(functions, fixed, mean, scale, moments)
+    if moving:
+        for own, start, end, rule in _moving_panels(moving, mean, scale):
+            sums = moving_rule(functions, rule, start, end, mean[own], scale[own], moments)
+            total += [np.bincount(own, row, mean.size) for row in sums]
     return total
 
 
-def _split_by_rule(ends: Sequence[float], mean: Vector, scale: Vector) -> tuple[list[FixedPart], list[MovingPart]]:
-    """Return, piece by piece, the samples whose Gaussians a rule over the whole piece resolves, and the others.
+def _split_by_rule(ends: Sequence[float], mean: Vector, scale: Vector) -> tuple[FixedParts, list[MovingPart]]:
+    """Return parts of the pieces over which a rule resolves the Gaussians of some samples, and pieces for the others.
 
-    Samples that are not within reach of a piece are in neither. There is a moving part for every piece, maybe empty.
+    A piece is cut into as many equal parts, up to ``PARTS``, as the narrowest Gaussians near it ask for. Samples that
+    are not within reach of a piece, or part, are left out.
     """
     low, high = mean - REACH * scale, mean + REACH * scale
-    fixed: list[FixedPart] = []
-    moving: list[MovingPart] = []
-    for a, b in pairwise(ends):
-        near = np.flatnonzero((low < b) & (high > a))
-        half = 0.5 * (b - a)
-        level = np.searchsorted(WIDTHS, half / scale[near])
-        if a < 0.0 < b:  # here the losses bend; farther out the coarser rule resolves them too
-            level = np.maximum(level, len(RULES) - 1)
-        fixed += [(near[level == k], a + half * (1.0 + x), half * w) for k, (x, w) in enumerate(RULES)]
-        moving.append((near[level == len(RULES)], a, b))
-    return [part for part in fixed if part[0].size], moving
+    a, b = np.array(ends[:-1])[:, None], np.array(ends[1:])[:, None]
+    near, widths = (low < b) & (high > a), 0.5 * (b - a) / scale
+    resolved = near & (widths <= PARTS * WIDTHS[-1])
+    widest = np.max(widths, axis=1, where=resolved, initial=0.0)
+    parts: list[tuple[int, float, float, int]] = []
+    for k in np.flatnonzero(widest).tolist():
+        count = max(1, math.ceil(widest[k] / WIDTHS[-1]))
+        level = 0 if widest[k] <= count * WIDTHS[0] else 1
+        cuts = [ends[k] + i / count * (ends[k + 1] - ends[k]) for i in range(count)]
+        for start, end in pairwise([*cuts, ends[k + 1]]):  # where the losses bend the finer rule is needed
+            parts.append((k, start, end, 1 if start < 0.0 < end else level))
+    piece, start, end, rule = (np.array([part[i] for part in parts]) for i in range(4))
+    own = resolved[piece.astype(np.intp)] & (low < end[:, None]) & (high > start[:, None])
+    some = own.any(axis=1)
+    rest = near & ~resolved
+    moving = [(np.flatnonzero(rest[k]), ends[k], ends[k + 1]) for k in np.flatnonzero(rest.any(axis=1)).tolist()]
+    return FixedParts(own[some], start[some], end[some], rule[some].tolist()), moving
+
+
+def _common_sums(functions: Functions, parts: FixedParts, mean: Vector, scale: Vector, moments: int) -> Matrix:
+    r"""Return the integrals over parts by nodes x on (-1, 1) that are common to all samples.
+
+    With the centre c and the half-width h of a part, z = (m - c)/s and r = h/s, the exponent :math:`-(r x - z)^2/2` is a
+    product of two matrices with three columns, and the moments are combinations of the sums of powers of x. Where r
+    reaches 8 and z 17, rounding is about 1e-14 of the sum of all magnitudes.
+    """
+    own, half, centre = parts.own, 0.5 * (parts.end - parts.start), 0.5 * (parts.end + parts.start)
+    inverse = 1.0 / np.where(own.any(axis=0), scale, 1.0)
+    z, r = (mean - centre[:, None]) * inverse, half[:, None] * inverse
+    exponents = np.stack([-0.5 * r * r, r * z, -0.5 * z * z], axis=1)
+    exponents *= own[:, None, :]
+    counts = [RULES[rule][0].size for rule in parts.rule]
+    x, weights = (np.concatenate([np.empty(0), *(RULES[rule][i] for rule in parts.rule)]) for i in (0, 1))
+    values = functions(np.repeat(centre, counts) + np.repeat(half, counts) * x)
+    heights = values * (weights * np.repeat(half, counts))
+    heights = np.concatenate([heights, *(heights[-1:] * x**k for k in range(1, moments + 1))])
+    sums, at = np.empty((len(counts), len(heights), mean.size)), 0
+    for k, count in enumerate(counts):
+        bell = POWERS[parts.rule[k]] @ exponents[k]
+        np.exp(bell, out=bell)
+        np.matmul(heights[:, at : at + count], bell, out=sums[k])
+        at += count
+    _shift_powers(sums[:, len(values) - 1 :], r, z)
+    return np.asarray(np.einsum("pfn,pn->fn", sums, own * (inverse / ROOT_2PI)))
+
+
+def _shift_powers(sums: Matrix, r: Matrix, z: Matrix) -> None:
+    """Turn sums of powers of x, along the second axis, into those of u = r x - z in their place (Pascal's triangle)."""
+    r, z = r[:, None], z[:, None]
+    for k in range(1, sums.shape[1]):
+        sums[:, k:] *= r
+    for k in range(1, sums.shape[1]):
+        sums[:, k:] -= z * sums[:, k - 1 : -1]
 
 
 def _moving_panels(
@@ -147,9 +200,9 @@ def fixed_rule(values: Matrix, x: Vector, mean: Vector, scale: Vector, moments: 
     bell *= -0.5
     np.exp(bell, out=bell)
     rows = [values @ bell]
-    for order in range(moments):
+    for _ in range(moments):
         bell *= u
-        rows.append(values[-1:] @ bell - (rows[0][-1:] if order == 1 else 0.0))
+        rows.append(values[-1:] @ bell)
     return np.asarray(np.concatenate(rows) / (ROOT_2PI * scale))
 
 
@@ -166,9 +219,9 @@ def moving_rule(
     bell *= rule[1][:, None]
     values = functions(_inside(u, mean, scale, np.nextafter(a, np.inf), np.nextafter(b, -np.inf)))
     rows = [np.einsum("fij,ij->fj", values, bell)]
-    for order in range(moments):
+    for _ in range(moments):
         bell *= u
-        rows.append(np.einsum("ij,ij->j", values[-1], bell)[None] - (rows[0][-1:] if order == 1 else 0.0))
+        rows.append(np.einsum("ij,ij->j", values[-1], bell)[None])
     return np.concatenate(rows)
 
 
