@@ -24,8 +24,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from bayesvm.exceptions import IncompatibleError
+from bayesvm.likelihoods.averages import averages
 from bayesvm.likelihoods.normal_tails import density
-from bayesvm.likelihoods.quadrature import REACH, Functions, averages, in_blocks
+from bayesvm.likelihoods.quadrature import REACH, Functions, in_blocks
 from bayesvm.typing import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -123,13 +124,11 @@ def expected(likelihood: Likelihood, t: Vector, var: Vector) -> Expected:
     scale = np.sqrt(var)
     sums = _averages(likelihood, functions, t, scale, moments=4)
     if likelihood.traits.smoothness == 0:
-        knots = np.asarray(likelihood.knots)
-        jump = slope_jumps(likelihood, knots)
-        kinks = np.abs(jump) > ROUNDING * np.abs(jump).max()
-        u = (knots[kinks, None] - t) / scale
+        kinks, jump = _kinks(likelihood)
+        u = (kinks[:, None] - t) / scale
         bell = density(u) / scale
         for row in sums[2:]:
-            row += jump[kinks] @ bell
+            row += jump @ bell
             bell *= u
     return Expected.of_moments(sums[0], sums[1], sums[2:], scale)
 
@@ -153,6 +152,15 @@ def slope_jumps(likelihood: Likelihood, knots: Vector) -> Vector:
     """Return the jumps of the slope of the loss at knots."""
     above, below = (likelihood.profile(np.nextafter(knots, side)).gradient for side in (np.inf, -np.inf))
     return above - below
+
+
+@functools.lru_cache(maxsize=16)
+def _kinks(likelihood: Likelihood) -> tuple[Vector, Vector]:
+    """Return the knots at which the slope of the loss jumps, and by how much."""
+    knots = np.asarray(likelihood.knots)
+    jump = slope_jumps(likelihood, knots)
+    used = np.abs(jump) > ROUNDING * np.abs(jump).max()
+    return knots[used], jump[used]
 
 
 def _averages(likelihood: Likelihood, functions: Functions, t: Vector, scale: Vector, moments: int = 0) -> Matrix:
