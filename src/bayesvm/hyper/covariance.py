@@ -194,13 +194,13 @@ class PivotedCovariance:
     def slopes(self, alpha: Matrix) -> Matrix:
         """Return the derivatives of K times ``alpha``, from those of its columns at the pivots."""
         inner = self.factor.back_solve(self.phi.T @ alpha)
-        at_pivots, across = self.columns @ inner, self.columns.T @ alpha
         found = []
         for kernel, shift in shifted(self.kernel):
-            columns = kernel.gram(self.X, self.Z)
-            moved = (columns @ inner - at_pivots) / shift
-            back = (columns.T @ alpha - across) / shift - moved[self.pivots]
-            found.append(moved + self.phi @ self.factor.half_solve(back))
+            change = kernel.gram(self.X, self.Z)
+            change -= self.columns
+            change /= shift
+            across = change.T @ alpha - change[self.pivots] @ inner
+            found.append(change @ inner + self.phi @ self.factor.half_solve(across))
         return np.array(found).reshape(-1, *alpha.shape)
 
     def pullback(self, bar: FeatureCotangent) -> Vector:
