@@ -34,8 +34,6 @@ def check_bounds(name: str, bounds: object) -> Bounds:
 
 def check_positive(name: str, value: object, *, sequence: bool = True) -> float | tuple[float, ...]:
     """Return ``value`` as a positive float or (unless ``sequence=False``) a tuple of them, or say what is wrong."""
-    if type(value) is float and 0.0 < value < np.inf:
-        return value
     array = np.asarray(value, dtype=float)
     if array.ndim > 1 or array.size == 0 or not (np.all(np.isfinite(array)) and np.all(array > 0.0)):
         raise ValueError(f"{name}: expected a positive number (or a sequence of them), found {value!r}")
@@ -81,8 +79,10 @@ class Parameterized:
     def __post_init__(self) -> None:
         owner = type(self).__name__
         for name in self.positive:
-            value = check_positive(f"{owner}.{name}", getattr(self, name), sequence=name == self.per_feature)
-            object.__setattr__(self, name, value)
+            value = getattr(self, name)
+            if not (type(value) is float and 0.0 < value < np.inf):
+                value = check_positive(f"{owner}.{name}", value, sequence=name == self.per_feature)
+                object.__setattr__(self, name, value)
         self._check_names(self.limits)
         limits = {n: None if b is None else check_bounds(f"{owner}.{n}", b) for n, b in self.limits.items()}
         object.__setattr__(self, "limits", limits)

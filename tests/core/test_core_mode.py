@@ -8,7 +8,7 @@ import pytest
 import bayesvm.likelihoods as lib
 from bayesvm._core import mode
 from bayesvm.exceptions import NotPositiveDefiniteError
-from bayesvm.likelihoods.native import TABLE, native_loss
+from bayesvm.likelihoods.native import TABLE, fast_derivatives, native_loss
 from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.solvers.base import Status
 from bayesvm.solvers.newton import Newton
@@ -43,6 +43,19 @@ def test_derivatives_are_those_of_the_likelihood(likelihood):
     found, p = mode.derivatives(loss.kind, loss.parameters, t), likelihood.profile(t)
     for mine, theirs in zip(found, (p.loss, p.gradient, p.curvature, p.third)):
         np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("likelihood", [*LOSSES, lib.GaussianNoise(0.3)], ids=[*NAMES, "GaussianNoise"])
+def test_fast_derivatives_are_those_of_the_likelihood_in_f(likelihood, weighted):
+    rng = np.random.default_rng(1)
+    y, f = np.where(rng.random(90) < 0.5, -1.0, 1.0), rng.normal(size=90)
+    f[y * f < -0.9] = 0.2  # within the domain of all losses
+    if weighted:
+        likelihood = Weighted(likelihood, np.tile([1.0, 3.0, 0.5], 30))
+    found, expected = fast_derivatives(likelihood, y, f), likelihood.derivatives(y, f)
+    for name, values in vars(expected).items():
+        np.testing.assert_allclose(getattr(found, name), values, rtol=1e-10, atol=1e-13, err_msg=name)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -129,7 +129,12 @@ def test_the_covariance_equals_the_gram_matrix(kernel):
     assert found.phi.shape[1] < 30
     np.testing.assert_allclose(found.times(x), K.K @ x, atol=1e-9)
     np.testing.assert_allclose(found.times(x[some], some), K.times(x[some], some), atol=1e-9)
-    np.testing.assert_allclose(found.block(some, others), K.K[np.ix_(some, others)], atol=1e-10)
+    W = np.where(np.arange(250) % 3 == 0, 0.0, 2.0 + np.sin(np.arange(250)))
+    factor, Sigma = SupportFactor.of(K.K, W), K.K @ np.linalg.inv(np.eye(250) + W[:, None] * K.K)
+    for covariance in (K, found):
+        posterior = covariance.given(factor)
+        np.testing.assert_allclose(posterior.block(others), Sigma[np.ix_(others, others)], atol=1e-10)
+        np.testing.assert_allclose(posterior.variances(others), np.diagonal(Sigma)[others], atol=1e-10)
     np.testing.assert_allclose(found.slopes(alpha), K.slopes(alpha), rtol=1e-5, atol=1e-5)
     theta = kernel.theta
     for j in range(theta.size):

@@ -138,3 +138,38 @@ def test_steps_that_move_too_many_rows_promise_nothing():
     gains, rows = outlook.gains(steps, 1000.0, 2000.0)
     assert np.all(np.isneginf(gains))
     assert np.all(rows < 1000.0)
+
+
+@pytest.mark.parametrize("beta", [0.3, 1.0], ids=["four knots", "three knots"])
+def test_rows_change_their_zone_as_their_predicted_arguments_say(beta):
+    objective = problem(200, likelihood=lib.SoftInsensitive(beta=beta))
+    outlook = Outlook.of(objective, objective.evaluate(THETA))
+    steps = np.random.default_rng(2).normal(size=(60, THETA.size)) * np.geomspace(1e-3, 0.3, 60)[:, None]
+    (output,) = outlook.outputs
+
+    def zones(step):
+        knots = np.array(outlook.likelihood.knots)
+        moved = knots * (1.0 + step[-1])  # they are multiples of epsilon
+        return np.sum(objective.y - outlook.latent(step) > moved[:, None], axis=0)
+
+    expected = np.array([zones(step) != zones(np.zeros(THETA.size)) for step in steps])
+    rows, changed = output.crossings(outlook.likelihood, outlook._basis, steps, outlook._knots)
+    found = np.zeros_like(expected)
+    found[:, rows] = changed.T
+    np.testing.assert_array_equal(found, expected)
+    assert 0.3 < expected.any(axis=1).mean() < 0.9
+    assert not expected.all(axis=0).any()
+    np.testing.assert_array_equal(outlook.gains(steps, 0.0, np.inf)[1], expected.sum(axis=1))
+
+
+def test_determinants_of_several_sizes_are_found_together():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(3, 5, 5))
+    S, D = A @ A.transpose(0, 2, 1), rng.uniform(0.1, 1.0, size=(3, 5))
+    D[0, 2:], D[1, 3:], D[2] = 0.0, 0.0, -50.0
+    found = log_det_change(S, D)
+    for k, m in enumerate((2, 3)):
+        sign, expected = np.linalg.slogdet(np.eye(m) + S[k, :m, :m] * D[k, :m])
+        assert sign > 0.0
+        assert found[k] == pytest.approx(expected, rel=1e-12)
+    assert found[2] == log_det_change(S[2], D[2])

@@ -185,3 +185,34 @@ def test_the_convex_loss_of_the_machine():
     assert lib.NormalizedHinge(3.0).margin_loss == lib.Hinge(3.0)
     assert lib.Logistic().margin_loss == lib.Logistic()
     assert lib.Weighted(lib.NormalizedHinge(), w).margin_loss == lib.Weighted(lib.Hinge(), w)
+
+
+# -- small changes, and the company of other samples ------------------------------------------------------------------
+@every
+def test_small_changes_of_mean_and_variance_leave_errors_of_the_third_order(likelihood):
+    rng = np.random.default_rng(3)
+    mean, var = 2.0 * rng.normal(size=30), 10.0 ** rng.uniform(-0.5, 1.0, size=30)
+    shift, change = np.sqrt(var) * rng.choice([-1.0, 1.0], size=30), var * rng.choice([-1.0, 1.0], size=30)
+    y, f = given_t(likelihood, mean)
+    here = likelihood.expected(y, f, var)
+    orders = {"loss": 3, "gradient": 3, "curvature": 3, "third": 2, "fourth": 2}
+    errors = {name: [] for name in orders}
+    for h in (4e-2, 2e-2):
+        there = likelihood.expected(y, f + h * shift, var * (1.0 + h * np.sign(change)))
+        found = here.moved(h * shift, h * change)
+        for name in orders:
+            errors[name].append(np.max(np.abs(getattr(found, name) - getattr(there, name))))
+    for name, order in orders.items():
+        assert errors[name][1] <= errors[name][0] / 2 ** (order - 0.5) + 1e-11, (name, errors[name])
+
+
+@every
+def test_each_sample_is_as_by_itself(likelihood):
+    rng = np.random.default_rng(4)
+    mean, var = 5.0 * rng.normal(size=60), 10.0 ** rng.uniform(-6.0, 6.0, size=60)
+    y, f = given_t(likelihood, mean)
+    together = likelihood.expected(y, f, var)
+    alone = [likelihood.expected(y[i : i + 1], f[i : i + 1], var[i : i + 1]) for i in range(60)]
+    for name in ("loss", "gradient", "curvature"):
+        expected_values = np.concatenate([getattr(one, name) for one in alone])
+        np.testing.assert_allclose(getattr(together, name), expected_values, rtol=1e-12, atol=2e-13, err_msg=name)

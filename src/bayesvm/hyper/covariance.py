@@ -16,15 +16,18 @@ these have nearly full rank, so that the others would add to it, there is no low
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 import numpy as np
 
+from bayesvm.inference.base import Factor
+from bayesvm.inference.low_rank.weights import plus_identity, weighted_gram
+from bayesvm.inference.low_rank.whole import FeatureCotangent
 from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.likelihoods.base import Likelihood
-from bayesvm.linalg import Cholesky
+from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.linalg.pivoted_cholesky import pivoted_cholesky
 from bayesvm.typing import Indices, Matrix, Vector
 
@@ -36,14 +39,24 @@ SHIFT = 1e-4
 RANK_TOLERANCE = 1e-13
 
 
+class PosteriorCovariance(Protocol):
+    r"""What is asked of :math:`\Sigma = K - K_{\cdot M} R K_{M \cdot}`."""
+
+    def variances(self, rows: Indices) -> Vector:
+        """Return the diagonal entries in some rows, none of them negative."""
+
+    def block(self, rows: Indices) -> Matrix:
+        """Return the entries in some rows and the same columns."""
+
+
 class PriorCovariance(Protocol):
     """What is asked of K."""
 
     def times(self, x: Matrix, rows: Indices | None = None) -> Matrix:
         """Return K x; x is given on ``rows`` and zero elsewhere, if these are given."""
 
-    def block(self, rows: Indices, columns: Indices) -> Matrix:
-        """Return the entries in some rows and columns."""
+    def given(self, factor: Factor) -> PosteriorCovariance:
+        """Return the posterior covariance that belongs to R."""
 
     def slopes(self, alpha: Matrix) -> Matrix:
         r"""Return :math:`\partial K / \partial \theta_j\, \alpha`; shape (p, n, q) for q columns of ``alpha``."""
@@ -66,14 +79,50 @@ class GramCovariance:
         """Return K x; x is given on ``rows`` and zero elsewhere, if these are given."""
         return np.asarray((self.K if rows is None else self.K[:, rows]) @ x)
 
-    def block(self, rows: Indices, columns: Indices) -> Matrix:
-        """Return the entries in some rows and columns."""
-        return self.K[np.ix_(rows, columns)]
+    def given(self, factor: Factor) -> PosteriorCovariance:
+        """Return the posterior covariance that belongs to R."""
+        return GramPosterior(self.K, factor)
 
     def slopes(self, alpha: Matrix) -> Matrix:
         """Return the derivatives of K times ``alpha``: as many Gram matrices as the kernel has parameters."""
         found = differences(lambda other: (other.gram(self.X) @ alpha).ravel(), self.kernel, (self.K @ alpha).ravel())
         return found.reshape(-1, *alpha.shape)
+
+
+@dataclasses.dataclass(frozen=True)
+class GramPosterior:
+    """The posterior covariance where the prior is a matrix."""
+
+    K: Matrix
+    factor: Factor
+
+    def variances(self, rows: Indices) -> Vector:
+        """Return the diagonal entries in some rows, none of them negative."""
+        prior = np.diagonal(self.K)[rows]
+        return np.maximum(prior - self.factor.explained(self.K[np.ix_(self.factor.support, rows)]), 0.0)
+
+    def block(self, rows: Indices) -> Matrix:
+        """Return the entries in some rows and the same columns."""
+        cross = self.K[np.ix_(self.factor.support, rows)]
+        return np.asarray(self.K[np.ix_(rows, rows)] - cross.T @ self.factor.apply(cross))
+
+
+@dataclasses.dataclass(frozen=True)
+class FeaturePosterior:
+    r"""The posterior covariance :math:`\Phi S^{-1} \Phi^\top` with :math:`S = I + \Phi^\top W \Phi`."""
+
+    phi: Matrix
+    S: Cholesky
+
+    def variances(self, rows: Indices) -> Vector:
+        """Return the diagonal entries in some rows, none of them negative."""
+        half = self.S.half_solve(self.phi[rows].T)
+        return np.asarray(np.einsum("ij,ij->j", half, half))
+
+    def block(self, rows: Indices) -> Matrix:
+        """Return the entries in some rows and the same columns."""
+        half = self.S.half_solve(self.phi[rows].T)
+        return np.asarray(half.T @ half)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,45 +186,52 @@ class PivotedCovariance:
         """Return K x; x is given on ``rows`` and zero elsewhere, if these are given."""
         return np.asarray(self.phi @ ((self.phi if rows is None else self.phi[rows]).T @ x))
 
-    def block(self, rows: Indices, columns: Indices) -> Matrix:
-        """Return the entries in some rows and columns."""
-        return np.asarray(self.phi[rows] @ self.phi[columns].T)
+    def given(self, factor: Factor) -> PosteriorCovariance:
+        """Return the posterior covariance that belongs to R."""
+        S = plus_identity(weighted_gram(self.phi[factor.support], factor.curvature))
+        return FeaturePosterior(self.phi, cholesky(S, overwrite=True))
 
     def slopes(self, alpha: Matrix) -> Matrix:
         """Return the derivatives of K times ``alpha``, from those of its columns at the pivots."""
         inner = self.factor.back_solve(self.phi.T @ alpha)
-        shape = self.columns.shape
-        changes = differences(lambda other: other.gram(self.X, self.Z).ravel(), self.kernel, self.columns.ravel())
         found = []
-        for change in changes.reshape(-1, *shape):
+        for kernel, shift in shifted(self.kernel):
+            change = kernel.gram(self.X, self.Z)
+            change -= self.columns
+            change /= shift
             across = change.T @ alpha - change[self.pivots] @ inner
             found.append(change @ inner + self.phi @ self.factor.half_solve(across))
         return np.array(found).reshape(-1, *alpha.shape)
 
-    def pullback(self, bar: Matrix, inner: Matrix) -> Vector:
+    def pullback(self, bar: FeatureCotangent) -> Vector:
         r"""Return the derivatives in theta from those in the features.
 
-        Given are :math:`\bar\Phi` and :math:`\Phi^\top \bar\Phi`, which is symmetric, as for every function of
-        :math:`\Phi \Phi^\top`; the derivatives in :math:`K_{\cdot P}` and :math:`K_{PP}` are then
-        :math:`\bar\Phi L^{-1}` and :math:`-\tfrac12 L^{-\top} \Phi^\top \bar\Phi L^{-1}`.
+        :math:`\Phi^\top \bar\Phi` is symmetric, as for every function of :math:`\Phi \Phi^\top`; the derivatives in
+        :math:`K_{\cdot P}` and :math:`K_{PP}` are then :math:`\bar\Phi L^{-1}` and :math:`-\tfrac12 L^{-\top}
+        \Phi^\top \bar\Phi L^{-1}`.
         """
         back = self.factor.back_solve
-        across = self.kernel.cross_pullback(self.X, self.Z, back(bar.T).T)
-        within = self.kernel.pullback(self.Z, -0.5 * back(back(inner).T))
+        across = self.kernel.cross_pullback(self.X, self.Z, bar.times(back))
+        within = self.kernel.pullback(self.Z, -0.5 * back(back(bar.inner).T))
         return np.asarray(across + within)
+
+
+def shifted(model: P) -> Iterator[tuple[P, float]]:
+    """Yield the kernel or likelihood with one entry of its theta after the other shifted within its bounds."""
+    theta = model.theta
+    for j, upper in enumerate(model.bounds[:, 1]):
+        shift = np.zeros_like(theta)
+        shift[j] = SHIFT if theta[j] + SHIFT <= upper else -SHIFT
+        yield model.with_theta(theta + shift), float(shift[j])
 
 
 def differences(function: Callable[[P], Vector], model: P, here: Vector) -> Matrix:
     """Return the derivatives of a function of a kernel or likelihood in its theta, one row per entry.
 
-    By one-sided differences within the bounds; ``here`` is the value of the function.
+    By one-sided differences; ``here`` is the value of the function.
     """
-    theta, rows = model.theta, []
-    for j, upper in enumerate(model.bounds[:, 1]):
-        shift = np.zeros_like(theta)
-        shift[j] = SHIFT if theta[j] + SHIFT <= upper else -SHIFT
-        rows.append((function(model.with_theta(theta + shift)) - here) / shift[j])
-    return np.array(rows).reshape(theta.size, here.size)
+    rows = [(function(other) - here) / shift for other, shift in shifted(model)]
+    return np.array(rows).reshape(len(rows), here.size)
 
 
 __all__ = ["GramCovariance", "PivotedCovariance", "PriorCovariance", "differences"]

@@ -94,7 +94,7 @@ class LowRankObjective(EvidenceObjective):
         if K is None or found is None or not _left_over(K, found) <= NEGLIGIBLE:
             return super().evaluate(theta, warm_start)
         log_prior, prior_gradient = self.prior.log_density(theta, self.names)
-        gradient = np.concatenate([K.pullback(found.bar, found.inner), found.evidence.dphi]) + prior_gradient
+        gradient = np.concatenate([K.pullback(found.bar), found.evidence.dphi]) + prior_gradient
         return Evaluation(theta, found.evidence.value + log_prior, gradient, (found.posterior,), found.evidence)
 
 

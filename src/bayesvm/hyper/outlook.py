@@ -29,16 +29,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesvm.hyper.bfgs import unblocked
-from bayesvm.hyper.covariance import PriorCovariance, differences
+from bayesvm.hyper.covariance import PosteriorCovariance, PriorCovariance, differences
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
-from bayesvm.inference.base import Factor, Posterior
+from bayesvm.inference.base import Posterior
 from bayesvm.likelihoods.base import Likelihood
+from bayesvm.likelihoods.native import fast_derivatives
 from bayesvm.linalg.determinant_update import log_det_change
 from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.typing import Indices, Matrix, Vector
@@ -49,6 +50,24 @@ LEAST_CURVATURE = 1.0
 SHORT_LIST = 16
 
 
+class Knots(NamedTuple):
+    """Knots of a loss, and their derivatives in theta, a row each."""
+
+    values: Vector
+    slopes: Matrix
+
+
+class Crossings(NamedTuple):
+    """Some rows, and whether each of them changes its zone in each of some steps, which are the columns."""
+
+    rows: Indices
+    changed: NDArray[np.bool_]
+
+    def of_steps(self, steps: Indices) -> Crossings:
+        """Return the same for some of the steps."""
+        return Crossings(self.rows, self.changed[:, steps])
+
+
 @dataclasses.dataclass(frozen=True)
 class OutputOutlook:
     """How the latent values of one output move.
@@ -57,8 +76,8 @@ class OutputOutlook:
     ----------
     y, latent, curvature, copies : array, shape (n,)
         Targets, latent values at the mode, curvatures of the loss there, how often a row occurs.
-    factor : Factor
-        On the rows with curvature.
+    covariance : PosteriorCovariance
+        Of the latent values.
     J : array, shape (n, p)
         Derivatives of the latent values in theta.
     H : array, shape (p, p)
@@ -69,7 +88,7 @@ class OutputOutlook:
     latent: Vector
     curvature: Vector
     copies: Vector
-    factor: Factor
+    covariance: PosteriorCovariance
     J: Matrix
     H: Matrix
 
@@ -84,8 +103,11 @@ class OutputOutlook:
         images: Matrix,
     ) -> Self:
         r"""Compute the derivatives; ``images`` are :math:`u_j` of the kernel's parameters, one column each."""
-        curvature, factor, p = likelihood.derivatives(y, latent).curvature, posterior.factor, images.shape[1]
-        M, slopes = factor.support, likelihood.theta_derivatives(y, latent).gradient.T
+        factor, p = posterior.factor, images.shape[1]
+        M, own = factor.support, likelihood.theta_derivatives(y, latent)
+        slopes = own.gradient.T
+        curvature = np.zeros_like(y)
+        curvature[M] = factor.curvature
         u = np.hstack([images, -K.times(slopes)])
         J = u - K.times(factor.apply(u[M]), M)
         H = np.empty((u.shape[1], u.shape[1]))
@@ -96,62 +118,68 @@ class OutputOutlook:
         def loss_slope(other: Likelihood) -> Vector:
             return np.asarray(other.theta_derivatives(y, latent).loss.sum(axis=1))
 
-        H[p:, p:] = differences(loss_slope, likelihood, loss_slope(likelihood)) + slopes.T @ J[:, p:]
-        return cls(y, latent, curvature, likelihood.copies * np.ones_like(y), factor, J, 0.5 * (H + H.T))
+        H[p:, p:] = differences(loss_slope, likelihood, own.loss.sum(axis=1)) + slopes.T @ J[:, p:]
+        copies, H = likelihood.copies * np.ones_like(y), 0.5 * (H + H.T)
+        return cls(y, latent, curvature, copies, K.given(factor), J, H)
 
-    def zones(self, likelihood: Likelihood, steps: Matrix, knots: Matrix, rows: Indices) -> NDArray[np.int8]:
-        """Return between which knots of the loss, one column per step, some of the rows lie after each step."""
-        y, latent, J = self.y[rows], self.latent[rows], np.ascontiguousarray(self.J[rows].T)
-        zones = np.zeros((len(steps), rows.size), dtype=np.int8)
-        for start in range(0, len(steps), CHUNK):  # few at a time stay in the cache
-            part = slice(start, start + CHUNK)
-            t = likelihood.argument(y, latent + steps[part] @ J)
-            for knot in knots[:, part]:
-                zones[part] += t > knot[:, None]
-        return zones
+    def crossings(self, likelihood: Likelihood, basis: Matrix, steps: Matrix, knots: Knots) -> Crossings:
+        r"""Return which rows change their zone in which of the steps, a row per row that does in one of them or may.
 
-    def restless(self, likelihood: Likelihood, basis: Matrix, steps: Matrix, moves: Matrix) -> Indices:
-        r"""Return the rows that may change their zone in one of the steps.
-
-        In the coordinates of an orthonormal basis a latent value moves by at most
-        :math:`\sum_k |(J Q)_{ik}| \max_s |(\delta_s^\top Q)_k|`; ``moves`` are those of the knots, a row each.
+        Row i lies beyond knot k after a step if :math:`(s_i J_i - \kappa_k)^\top \delta > k - t_i`, for the slope
+        :math:`s_i = dt/df` and the derivatives :math:`\kappa_k` of the knot. In the coordinates of an orthonormal
+        basis the left-hand side is at most :math:`\sum_l |(Q^\top (s_i J_i - \kappa_k))_l| \max_\delta
+        |(Q^\top \delta)_l|`; all other pairs of rows and knots need not be looked at.
         """
-        t, reach = likelihood.argument(self.y, self.latent), np.abs(self.J @ basis) @ np.abs(steps @ basis).max(axis=0)
-        far = np.array([np.abs(t - knot) - most for knot, most in zip(likelihood.knots, np.abs(moves).max(axis=1))])
-        return np.flatnonzero(far.min(axis=0) <= reach)
+        t, moves = likelihood.argument(self.y, self.latent), likelihood.slope(self.y)[:, None] * self.J
+        along, reach = moves @ basis, np.abs(steps @ basis).max(axis=0)
+        turned, ahead = knots.slopes @ basis, knots.values - t[:, None]
+        bounds = np.stack([np.abs(along - knot) @ reach for knot in turned], axis=1)
+        rows, at = np.nonzero(np.abs(ahead) <= bounds)  # in the order of the rows
+        if not rows.size:
+            return Crossings(rows, np.zeros((0, len(steps)), dtype=bool))
+        distance = ahead[rows, at][:, None]
+        crossed = ((moves[rows] - knots.slopes[at]) @ steps.T > distance) != (distance < 0.0)
+        first = np.diff(rows, prepend=-1) > 0
+        changed, own = crossed[first], np.cumsum(first) - 1
+        for knot in range(1, len(knots.values)):  # rows that may pass several knots
+            more = np.flatnonzero(~first & (at == knot))
+            changed[own[more]] |= crossed[more]
+        return Crossings(rows[first], changed)
 
-    def jumps(
-        self,
-        K: PriorCovariance,
-        likelihood: Likelihood,
-        steps: Matrix,
-        moved: tuple[Indices, NDArray[np.bool_]],
-        smooth: Vector,
-    ) -> Vector:
+    def jumps(self, likelihood: Likelihood, steps: Matrix, moved: Crossings, smooth: Vector) -> Vector:
         r"""Return :math:`-\tfrac12 \ln |I + \Sigma_{cc} D_c|` for each step, ``-inf`` if it is not among the best.
 
-        ``moved`` are some rows and whether each of them changes its zone in each step, ``smooth`` is what a step gains
-        besides.
+        ``moved`` are the rows that change their zone in these steps, ``smooth`` is what a step gains besides.
         """
-        used = moved[1].any(axis=0)
-        near, changed, M = moved[0][used], moved[1][:, used], self.factor.support
-        cross = K.block(M, near)
-        S = K.block(near, near) - cross.T @ self.factor.apply(cross)
-        W, var, copies = self.curvature[near], np.maximum(np.diagonal(S), 0.0), self.copies[near]
+        used = moved.changed.any(axis=1)
+        near, changed = moved.rows[used], moved.changed[used]
+        W, var, copies = self.curvature[near], self.covariance.variances(near), self.copies[near]
         # a row that occurs c times counts as c rows, each by itself
         entering = np.log1p(float(np.max(self.curvature / self.copies, initial=0.0)) * var)
         leaving = np.log(np.maximum(1.0 - W / copies * var, np.finfo(float).eps))
         alone = -0.5 * copies * np.where(W > 0.0, leaving, entering)
-        best = np.argsort(-(smooth + changed @ alone), kind="stable")[:SHORT_LIST]
+        best = np.argsort(-(smooth + alone @ changed), kind="stable")[:SHORT_LIST]
         found = np.full(len(steps), -np.inf)
-        for k in best:
-            part = np.flatnonzero(changed[k])
-            rows = near[part]
-            f = self.latent[rows] + self.J[rows] @ steps[k]
-            there = likelihood.with_theta(likelihood.theta + steps[k, self.J.shape[1] - likelihood.theta.size :])
-            D = there.part(rows).derivatives(self.y[rows], f).curvature - W[part]
-            found[k] = -0.5 * log_det_change(S[np.ix_(part, part)], D)
+        found[best] = self._determinants(likelihood, steps[best], near, changed[:, best])
         return found
+
+    def _determinants(self, likelihood: Likelihood, steps: Matrix, near: Indices, changed: NDArray[np.bool_]) -> Vector:
+        r"""Return :math:`-\tfrac12 \ln |I + \Sigma_{cc} D_c|` for each step; ``changed`` tells the rows c of each."""
+        used = changed.any(axis=1)
+        near, changed = near[used], changed[used]
+        k, part = np.nonzero(changed.T)
+        counts = changed.sum(axis=0)
+        ends, rows = np.cumsum(counts), near[part]
+        y, latent = self.y[rows], self.latent[rows] + np.einsum("ij,ij->i", self.J[rows], steps[k])
+        W, free = np.empty(rows.size), self.J.shape[1] - likelihood.n_free
+        for step, start, end in zip(steps, ends - counts, ends):
+            there = likelihood.with_theta(likelihood.theta + step[free:]).part(rows[start:end])
+            W[start:end] = fast_derivatives(there, y[start:end], latent[start:end]).curvature
+        at = np.zeros((len(steps), int(counts.max(initial=0))), dtype=np.intp)
+        D, place = np.zeros(at.shape), np.arange(rows.size) - (ends - counts)[k]
+        at[k, place], D[k, place] = part, W - self.curvature[rows]  # a D of zero changes no determinant
+        S = self.covariance.block(near)
+        return -0.5 * log_det_change(S[at[:, :, None], at[:, None, :]], D)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -208,10 +236,13 @@ class Outlook:
         return np.asarray(found[0] if self.here.evidence.latent.ndim == 1 else found)
 
     @functools.cached_property
-    def _knots(self) -> tuple[Matrix, Matrix]:
-        """Knots of the loss, as a column, and their derivatives in the parameters of the likelihood, a row each."""
-        knots = np.array(self.likelihood.knots)
-        return knots[:, None], differences(lambda other: np.array(other.knots), self.likelihood, knots)
+    def _knots(self) -> Knots:
+        """Knots of the loss, and their derivatives in theta: zero for the parameters of the kernel."""
+        values = np.array(self.likelihood.knots)
+        own = differences(lambda other: np.array(other.knots), self.likelihood, values)
+        slopes = np.zeros((values.size, self.here.theta.size))
+        slopes[:, self.here.theta.size - len(own) :] = own.T
+        return Knots(values, slopes)
 
     @functools.cached_property
     def _basis(self) -> Matrix:
@@ -238,28 +269,19 @@ class Outlook:
 
         Steps are left out if fewer than ``least`` or more than ``most`` rows do.
         """
-        own, zero = self.likelihood, np.zeros((1, steps.shape[1]))
-        knots, slopes = self._knots
-        moves = slopes.T @ steps[:, -len(slopes) :].T if len(slopes) else np.zeros((knots.size, len(steps)))
-        moved = []
-        for o in self.outputs:
-            rows = o.restless(own, self._basis, steps, moves)
-            moved.append((rows, o.zones(own, steps, knots + moves, rows) != o.zones(own, zero, knots, rows)))
-        pairs = zip(self.outputs, moved, strict=True)
-        count = np.sum([changed @ o.copies[rows] for o, (rows, changed) in pairs], axis=0)
+        moved = [o.crossings(self.likelihood, self._basis, steps, self._knots) for o in self.outputs]
+        pairs = list(zip(self.outputs, moved, strict=True))
+        count = np.sum([o.copies[part.rows] @ part.changed for o, part in pairs], axis=0)
         few = np.flatnonzero((count >= least) & (count <= most))
         gains = np.full(len(steps), -np.inf)
         if few.size:
             along = steps[few] @ self.eigenvectors
             smooth = steps[few] @ self.here.gradient - 0.5 * along**2 @ self.eigenvalues
-            parts = zip(self.outputs, moved, strict=True)
-            jumps = [o.jumps(self.K, own, steps[few], (rows, part[few]), smooth) for o, (rows, part) in parts]
+            jumps = [o.jumps(self.likelihood, steps[few], part.of_steps(few), smooth) for o, part in pairs]
             gains[few] = smooth + sum(jumps)
         return gains, count
 
 
-#: Steps whose zones are looked at together.
-CHUNK = 50
 #: Decades of lengths among the steps that are drawn.
 DECADES = 1.3
 

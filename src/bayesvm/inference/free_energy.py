@@ -12,10 +12,10 @@ fourth derivative of the expected losses in the mean. Since :math:`\partial_v E\
           = -r_2 - c \circ V r_1, \qquad \delta m = V \bigl(-r_1 + \tfrac12 c \circ S\, \delta D\bigr) .
 
 *Correction.* In the parameters D and :math:`\alpha` the mean is linear, :math:`m = K\alpha`, so that of second order
-only the expected losses remain, and the variances as functions of D. Where the step leads, the losses are expanded with
-the third and fourth derivatives at hand, and the variances are taken as :math:`1/\hat v_i = 1/v_i - \delta v_i/v_i^2`,
-which is exact for a change of the point's own precision. The same equations are solved once more for the residuals
-there, without a further factorisation.
+only the expected losses remain, and the variances as functions of D. Where the step leads, the losses are expanded to
+second order (their derivatives in the mean are known up to the sixth), and the variances are taken as
+:math:`1/\hat v_i = 1/v_i - \delta v_i/v_i^2`, which is exact for a change of the point's own precision. The same
+equations are solved once more for the residuals there, without a further factorisation.
 
 The step needs V itself, which the factor gives without a further factorisation: on points with :math:`D_i > 0` it is
 :math:`D^{-1} - D^{-1} R D^{-1}`. Points with hardly any precision are left out of S and take the fixed-point step.
@@ -36,6 +36,8 @@ from bayesvm.typing import Indices, Matrix, Vector
 
 #: Points whose precision is a smaller share of their posterior precision are left out of S.
 WEAK = 1e-8
+#: Share of its posterior precision above which the covariances of a point are taken from R alone.
+STRONG = 1e-6
 #: Largest relative change of a variance for which a step is corrected.
 FARTHEST = 0.5
 #: Largest correction that is taken, relative to the step: a larger one says that the step is too long for it.
@@ -72,10 +74,14 @@ class VariationalGaussian:
         (:meth:`~bayesvm.likelihoods.expectations.Expected.moved`); otherwise they are computed.
         """
         D, nu = natural
-        signed = bool(np.any(D < 0.0))
-        factor: SignedFactor | SupportFactor = SignedFactor.of(K, D) if signed else SupportFactor.of(K, D)
-        R, inverse_diagonal = factor.inverse()
-        var, _ = factor.marginals(K, inverse_diagonal)
+        factor: SignedFactor | SupportFactor
+        if np.any(D < 0.0):
+            factor, R, known_marginals = SignedFactor.with_inverse(K, D)
+            var, _ = factor.marginals(K, *known_marginals)
+        else:
+            factor = SupportFactor.of(K, D)
+            R, inverse_diagonal = factor.inverse()
+            var, _ = factor.marginals(K, inverse_diagonal)
         M = factor.support
         alpha = nu.copy()
         alpha[M] -= R @ times(K, nu)[M]
@@ -159,16 +165,25 @@ class _Equations:
     R: Matrix  #: On J.
     squares: Matrix  #: Of the entries of R.
     own: Vector  #: What the diagonal of S lacks.
+    strong: (
+        bool  #: Whether all points have so much precision that :math:`V = D^{-1} - D^{-1} R D^{-1}` loses no digits.
+    )
 
     @classmethod
     def of(cls, q: VariationalGaussian) -> _Equations:
         """Prepare them."""
         D, M = q.natural[0], q.factor.support
-        share = np.abs(D[M]) * q.var[M] > WEAK
-        J, R = M[share], q.R if np.all(share) else q.R[np.ix_(share, share)]
+        shares = np.abs(D[M]) * q.var[M]
+        used = shares > WEAK
+        J, R = M[used], q.R if np.all(used) else q.R[np.ix_(used, used)]
         w = 1.0 / D[J]
         squares = R * R
-        return cls(q, J, w, R, squares, q.var[J] ** 2 - w**4 * np.diagonal(squares))
+        strong = J.size == D.size and bool(np.min(shares, initial=1.0) > STRONG)
+        return cls(q, J, w, R, squares, q.var[J] ** 2 - w**4 * np.diagonal(squares), strong)
+
+    def covariance(self, K: Matrix, x: Vector) -> Vector:
+        """Return V x."""
+        return self.w * (x - self.R @ (self.w * x)) if self.strong else self.q.covariance(K, x)
 
     def spread(self, p: Vector) -> Vector:
         """Return S p on J: off the diagonal V is - w R w."""
@@ -185,7 +200,7 @@ class _Equations:
             pushed = w * third * x
             return np.asarray(p + 0.5 * var * (fourth * x - third * (pushed - w * (self.R @ pushed))))
 
-        change = -r2 - e.third * q.covariance(K, r1)
+        change = -r2 - e.third * self.covariance(K, r1)
         right = var * change[J]
         size = float(np.sqrt(right @ right))
         push, response = -r1, np.zeros_like(r1)
@@ -193,7 +208,7 @@ class _Equations:
             change[J] = minimal_residual(product, right, tol=min(0.1, max(size, 0.1 * tol / size)), max_iter=20) / var
             response[J] = -self.spread(change[J])
             push[J] -= 0.5 * third * response[J]
-        return change, push, q.covariance(K, push), response
+        return change, push, self.covariance(K, push), response
 
 
 __all__ = ["VariationalGaussian"]

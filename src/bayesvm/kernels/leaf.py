@@ -37,15 +37,18 @@ class Leaf(Parameterized, Kernel):
         """
 
     def _pullback(self, X: Inputs, Q: Matrix) -> Vector:
-        return self._of_free(self._gradients(X, Q)) if self.theta.size else np.empty(0)
+        return self._of_free(self._gradients(X, Q)) if self.n_free else np.empty(0)
 
     def _of_free(self, gradients: Mapping[str, float | Vector]) -> Vector:
         """Return the gradients of the free parameters in the order of theta."""
-        parts = [np.empty(0)]
-        for name in (name for name in self.positive if self._is_free(name)):
-            gradient = np.atleast_1d(gradients[name])
-            parts.append(gradient if isinstance(getattr(self, name), tuple) else gradient.sum(keepdims=True))
-        return np.concatenate(parts)
+        found: list[float] = []
+        for name, _, _ in self._free_fields:
+            gradient = gradients[name]
+            if isinstance(getattr(self, name), tuple):
+                found.extend(np.atleast_1d(gradient))
+            else:
+                found.append(gradient if isinstance(gradient, float) else float(np.sum(gradient)))
+        return np.array(found)
 
     __repr__ = Kernel.__repr__  # not the one that ``dataclass`` wrote for Parameterized
 

@@ -103,7 +103,7 @@ class Likelihood(Parameterized, ABC):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.positive:
-            if np.ndim(getattr(self, name)) != 0:
+            if isinstance(getattr(self, name), tuple):
                 raise ValueError(f"{type(self).__name__}.{name}: expected one positive number, found a sequence")
 
     # -- the mathematics, given by a subclass -------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class Likelihood(Parameterized, ABC):
         return tilted_theta(self, self.argument(y, mean), var) if self.theta.size else np.zeros((0, mean.size))
 
     def expected(self, y: Vector, mean: Vector, var: Vector) -> Expected:
-        r"""Return :math:`\int \ell(y, f)\, \mathcal N(f; m, v)\, df` with its first four derivatives in the mean.
+        r"""Return :math:`\int \ell(y, f)\, \mathcal N(f; m, v)\, df` with its first six derivatives in the mean.
 
         A loss that is infinite somewhere, so that its expectation is, is refused by an ``IncompatibleError``.
         """
@@ -263,7 +263,7 @@ class Likelihood(Parameterized, ABC):
 
         def at(t: Vector) -> Matrix:
             p, zero = self.profile(t), np.zeros_like(t)
-            return np.array([p.loss, p.gradient, p.curvature, zero, zero])
+            return np.array([p.loss, p.gradient, p.curvature, *[zero] * 4])
 
         found = by_variance(lambda t, var: expected(self, t, var).rows(), at, t, var)
         return Expected(*found).scaled(1.0, self.slope(y))
@@ -348,7 +348,7 @@ class Regression(Likelihood):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if set(self.powers) != set(self.positive):
+        if self.powers.keys() != self.positive.keys():
             raise TypeError(
                 f"{type(self).__name__}.powers: expected the power of the unit of y for each parameter "
                 f"({', '.join(self.positive) or 'none'}), found {dict(self.powers)}"

@@ -84,7 +84,8 @@ def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Vector:
 @expected.register
 def _(likelihood: GaussianNoise, t: Vector, var: Vector) -> Expected:
     p = likelihood.profile(t)
-    return Expected(p.loss + 0.5 * var / likelihood.variance, p.gradient, p.curvature, p.third, np.zeros_like(t))
+    higher = [np.zeros_like(t)] * 4
+    return Expected(p.loss + 0.5 * var / likelihood.variance, p.gradient, p.curvature, *higher)
 
 
 __all__ = ["GaussianNoise"]

@@ -9,14 +9,15 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bayesvm._core.mode import LossKind
-from bayesvm.likelihoods.base import Likelihood
+from bayesvm._core.mode import LossKind, derivatives
+from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.likelihoods.huber import Huber
 from bayesvm.likelihoods.logistic import Logistic
 from bayesvm.likelihoods.raised_cosine import RaisedCosine
 from bayesvm.likelihoods.smooth_insensitive import SmoothInsensitive
 from bayesvm.likelihoods.soft_insensitive import SoftInsensitive
 from bayesvm.likelihoods.trigonometric import Trigonometric
+from bayesvm.typing import Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +52,18 @@ def native_loss(likelihood: Likelihood) -> NativeLoss | None:
     return None if found is None else NativeLoss(found[0], found[1](likelihood.plain))
 
 
+def fast_derivatives(likelihood: Likelihood, y: Vector, f: Vector) -> Derivatives:
+    """Return ``likelihood.derivatives(y, f)``, in native code if it knows the loss and no sample weights come in."""
+    found = native_loss(likelihood) if likelihood.plain is likelihood else None
+    if found is None:
+        return likelihood.derivatives(y, f)
+    loss, gradient, curvature, third = derivatives(found.kind, found.parameters, likelihood.argument(y, f))
+    slope = likelihood.slope(y)
+    gradient *= slope
+    third *= slope
+    return Derivatives(loss, gradient, curvature, third)
+
+
 #: Likelihoods with tilted moments in native code (:mod:`bayesvm._core.sites`).
 MOMENTS: Mapping[type, LossKind] = {
     Trigonometric: LossKind.TRIGONOMETRIC,
@@ -63,4 +76,4 @@ def native_moments(terms: object) -> LossKind | None:
     return MOMENTS.get(type(terms))
 
 
-__all__ = ["MOMENTS", "TABLE", "NativeLoss", "native_loss", "native_moments"]
+__all__ = ["MOMENTS", "TABLE", "NativeLoss", "fast_derivatives", "native_loss", "native_moments"]

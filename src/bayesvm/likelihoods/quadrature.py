@@ -1,8 +1,8 @@
 r"""Integrals under Gaussians :math:`t \sim \mathcal N(m, v)` by rules of Gauss and Legendre, for many m and v at once.
 
-:func:`averages` gives :math:`E\,\varphi(t)` of functions that are smooth between given points. On a piece over which
-the Gaussian is wide the nodes are fixed: the functions are evaluated once for all samples, and only the Gaussian
-density is left per sample. On the others the nodes cover what lies within reach of the mean.
+:func:`fixed_rule` and :func:`moving_rule` give those of functions that are smooth between two points: by nodes that all
+samples share, where the Gaussians are wide, or by nodes that cover what lies within reach of each mean.
+:mod:`~bayesvm.likelihoods.averages` puts them together for functions that are smooth between several points.
 
 :func:`density_nodes` gives nodes for the densities :math:`\hat p(t) \propto e^{-w\ell(t)}\, \mathcal N(t; m, v)` and
 the logarithms of their normalisers. The loss must be convex on each piece between its knots. There, with an anchor c,
@@ -20,8 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,10 +35,6 @@ if TYPE_CHECKING:
 Functions = Callable[[Vector], Matrix]
 Profile = Callable[[Vector], "Derivatives"]
 Rule = tuple[Vector, Vector]
-#: Samples, and the nodes and weights that they share.
-FixedPart = tuple[Indices, Vector, Vector]
-#: Samples, and the ends of the piece on which each has nodes of its own.
-MovingPart = tuple[Indices, float, float]
 
 #: Integrands count down to exp(-DROP) of their maximum (a panel may end where they have fallen to exp(-1.5 DROP)).
 DROP = 34.0
@@ -85,78 +80,27 @@ def by_variance(integral: Callable[[Vector, Vector], Matrix], value: Functions, 
 
 
 # -- averages of functions --------------------------------------------------------------------------------------------
-def averages(functions: Functions, ends: Sequence[float], mean: Vector, scale: Vector, moments: int = 0) -> Matrix:
-    """Return the Gaussian integrals of functions between the first and the last of ``ends``, one row per function.
-
-    The functions are smooth between neighbours of the ``ends``, which increase, and are not evaluated there; ``scale``
-    are standard deviations, positive. With one of the ``moments`` a row follows with the integral of the last function
-    times u = (t - m)/s; with two, another of that times u^2 - 1.
-    """
-    fixed, moving = _split_by_rule(ends, mean, scale)
-    values = functions(np.concatenate([np.empty(0), *(x for _, x, _ in fixed)]))
-    total = np.zeros((len(values) + moments, mean.size))
-    at = 0
-    for own, x, weights in fixed:
-        total[:, own] += fixed_rule(values[:, at : at + x.size] * weights, x, mean[own], scale[own], moments)
-        at += x.size
-    for own, start, end, rule in _moving_panels(moving, mean, scale):
-        sums = moving_rule(functions, rule, start, end, mean[own], scale[own], moments)
-        total += [np.bincount(own, row, mean.size) for row in sums]
-    return total
-
-
-def _split_by_rule(ends: Sequence[float], mean: Vector, scale: Vector) -> tuple[list[FixedPart], list[MovingPart]]:
-    """Return, piece by piece, the samples whose Gaussians a rule over the whole piece resolves, and the others.
-
-    Samples that are not within reach of a piece are in neither. There is a moving part for every piece, maybe empty.
-    """
-    low, high = mean - REACH * scale, mean + REACH * scale
-    fixed: list[FixedPart] = []
-    moving: list[MovingPart] = []
-    for a, b in pairwise(ends):
-        near = np.flatnonzero((low < b) & (high > a))
-        half = 0.5 * (b - a)
-        level = np.searchsorted(WIDTHS, half / scale[near])
-        if a < 0.0 < b:  # here the losses bend; farther out the coarser rule resolves them too
-            level = np.maximum(level, len(RULES) - 1)
-        fixed += [(near[level == k], a + half * (1.0 + x), half * w) for k, (x, w) in enumerate(RULES)]
-        moving.append((near[level == len(RULES)], a, b))
-    return [part for part in fixed if part[0].size], moving
-
-
-def _moving_panels(
-    moving: Sequence[MovingPart], mean: Vector, scale: Vector
-) -> Iterator[tuple[Indices, Vector, Vector, Rule]]:
-    """Yield samples, the ends of their pieces, and the rule that resolves what of these lies within reach."""
-    low, high = mean - REACH * scale, mean + REACH * scale
-    sample = np.concatenate([own for own, _, _ in moving])
-    start, end = (np.repeat([part[i] for part in moving], [part[0].size for part in moving]) for i in (1, 2))
-    width = (np.minimum(end, high[sample]) - np.maximum(start, low[sample])) / scale[sample]
-    level = np.minimum(np.searchsorted(WIDTHS, 0.5 * width), len(RULES) - 1)
-    for k, rule in enumerate(RULES):
-        rows = np.flatnonzero(level == k)
-        if rows.size:
-            yield sample[rows], start[rows], end[rows], rule
-
-
 def fixed_rule(values: Matrix, x: Vector, mean: Vector, scale: Vector, moments: int) -> Matrix:
-    """Return the integrals by nodes x common to all samples, ``values`` being the functions there times the weights."""
+    """Return the integrals by nodes x common to all samples, ``values`` being the functions there times the weights.
+
+    As many rows as there are ``moments`` follow: those of the last function times the powers of u = (t - m)/s.
+    """
     u = np.subtract.outer(x, mean)
     u /= scale
     bell = u * u
     bell *= -0.5
     np.exp(bell, out=bell)
     rows = [values @ bell]
-    for order in range(moments):
+    for _ in range(moments):
         bell *= u
-        rows.append(values[-1:] @ bell - (rows[0][-1:] if order == 1 else 0.0))
+        rows.append(values[-1:] @ bell)
     return np.asarray(np.concatenate(rows) / (ROOT_2PI * scale))
 
 
 def moving_rule(
     functions: Functions, rule: Rule, a: Vector | float, b: Vector | float, mean: Vector, scale: Vector, moments: int
 ) -> Matrix:
-    """Return the integrals from a to b by nodes on what lies within reach of the means."""
+    """Return the same from a to b by nodes on what lies within reach of the means."""
     low, high = np.maximum((a - mean) / scale, -REACH), np.minimum((b - mean) / scale, REACH)
     half = 0.5 * (high - low)
     u = half * rule[0][:, None]
@@ -166,9 +110,9 @@ def moving_rule(
     bell *= rule[1][:, None]
     values = functions(_inside(u, mean, scale, np.nextafter(a, np.inf), np.nextafter(b, -np.inf)))
     rows = [np.einsum("fij,ij->fj", values, bell)]
-    for order in range(moments):
+    for _ in range(moments):
         bell *= u
-        rows.append(np.einsum("ij,ij->j", values[-1], bell)[None] - (rows[0][-1:] if order == 1 else 0.0))
+        rows.append(np.einsum("ij,ij->j", values[-1], bell)[None])
     return np.concatenate(rows)
 
 
@@ -440,4 +384,4 @@ def log_gaussian_integral(
     return found.reshape(mean.shape)
 
 
-__all__ = ["DensityNodes", "PiecewiseLoss", "averages", "check_gaussians", "density_nodes", "log_gaussian_integral"]
+__all__ = ["DensityNodes", "PiecewiseLoss", "check_gaussians", "density_nodes", "log_gaussian_integral"]

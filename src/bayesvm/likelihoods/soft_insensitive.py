@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
-from scipy.special import erf, erfcx
+from scipy.special import erfcx
 
 from bayesvm.likelihoods.base import Traits
 from bayesvm.likelihoods.dual import Dual
@@ -36,15 +37,15 @@ class QuadraticTransition(TransitionLoss):
     def scaled_mass(self, k: float) -> tuple[float, float]:
         """Return G and k G' from Thesis (2.32)."""
         q = self.beta * k
-        bell = float(np.sqrt(np.pi * q) * erf(np.sqrt(q)))
+        bell = math.sqrt(math.pi * q) * math.erf(math.sqrt(q))
         flat = (1.0 - self.beta) * k
-        return flat + bell + float(np.exp(-q)), flat + 0.5 * bell
+        return flat + bell + math.exp(-q), flat + 0.5 * bell
 
     def scaled_moment(self, k: float) -> float:
         """Return M from Thesis (2.33)."""
         q, flat = self.beta * k, (1.0 - self.beta) * k
-        bell = float(np.sqrt(np.pi * q) * erf(np.sqrt(q)))
-        tail = (flat**2 + 2.0 * (1.0 + self.beta) * k + 2.0) * float(np.exp(-q))
+        bell = math.sqrt(math.pi * q) * math.erf(math.sqrt(q))
+        tail = (flat**2 + 2.0 * (1.0 + self.beta) * k + 2.0) * math.exp(-q)
         return flat**3 / 3.0 + bell * (2.0 * q + flat**2) + 4.0 * flat * q + tail
 
     def scaled_tail(self, p: Vector, k: float) -> Vector:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import numbers
 from abc import abstractmethod
 from typing import ClassVar
@@ -80,7 +81,7 @@ class TransitionLoss(Regression):
     @functools.cached_property
     def log_mass(self) -> float:
         """Return ln Z."""
-        return float(np.log(2.0 * self.scaled_mass(self.C * self.epsilon)[0] / self.C))
+        return math.log(2.0 * self.scaled_mass(self.C * self.epsilon)[0] / self.C)
 
     @property
     def noise_variance(self) -> float:

@@ -31,7 +31,7 @@ class FeatureFactor:
     def of(cls, phi: Matrix, W: Vector, S: Cholesky) -> FeatureFactor:
         """Build from the features and curvatures of all rows, and the factor of S."""
         support = np.flatnonzero(W > 0.0)
-        return cls(support, W[support], phi[support], S)
+        return cls(support, W[support], phi if support.size == W.size else phi[support], S)
 
     def log_det(self) -> float:
         r"""Return :math:`\ln |S| = \ln |I + K W|`."""

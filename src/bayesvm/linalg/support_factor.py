@@ -87,30 +87,36 @@ class SupportFactor:
         """Return R."""
         return self.inverse()[0]
 
-    def variances(self, K: Matrix, inverse_diagonal: Vector) -> Vector:
+    def variances(self, K: Matrix, inverse_diagonal: Vector, weightless: Vector | None = None) -> Vector:
         r"""Return the posterior variances :math:`[(K^{-1} + W)^{-1}]_{mm}` on the support.
 
         :math:`(1 - (B^{-1})_{mm}) / W_m` where that loses no digits, :math:`K_{mm} - k_m^\top R k_m` for the points
-        with :math:`W_m K_{mm}` below ``SMALL``.
+        with :math:`W_m K_{mm}` below ``SMALL``; ``weightless`` are those of the points with :math:`W_m = 0`, if known.
         """
         prior = np.diagonal(K)[self.support]
         W = self.root**2
         small = W * prior < SMALL
         var = np.where(small, prior, (1.0 - inverse_diagonal) / np.where(small, 1.0, W))
+        if weightless is not None:
+            var[W == 0.0] = weightless
+            small &= W > 0.0
         if np.any(small):
             rows = self.support[small]
             var[small] = prior[small] - self.explained(K[np.ix_(self.support, rows)])
         return np.maximum(var, 0.0)
 
-    def marginals(self, K: Matrix, inverse_diagonal: Vector | None = None) -> tuple[Vector, Vector]:
+    def marginals(
+        self, K: Matrix, inverse_diagonal: Vector | None = None, weightless: Vector | None = None
+    ) -> tuple[Vector, Vector]:
         r"""Return the posterior variances v of all points, and 1 - v W, which is :math:`(B^{-1})_{ii}` on the support.
 
-        ``inverse_diagonal`` is the diagonal of :math:`B^{-1}`, computed if it is not given.
+        ``inverse_diagonal`` is the diagonal of :math:`B^{-1}`, computed if it is not given; ``weightless`` are the
+        variances of the points on the support with :math:`W_m = 0`, if known.
         """
         M = self.support
         diagonal = self.B.inverse_diagonal() if inverse_diagonal is None else inverse_diagonal
         var, rest = np.diagonal(K).copy(), np.ones(K.shape[0])
-        var[M], rest[M] = self.variances(K, diagonal), diagonal
+        var[M], rest[M] = self.variances(K, diagonal, weightless), diagonal
         if M.size < var.size:
             others = np.setdiff1d(np.arange(var.size), M, assume_unique=True)
             var[others] -= self.explained(K[np.ix_(M, others)])

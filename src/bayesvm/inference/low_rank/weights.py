@@ -46,6 +46,7 @@ import numpy as np
 from bayesvm.inference.low_rank.evidence import RowMoments, WeightEvidence, WeightPosterior
 from bayesvm.inference.low_rank.features import FeatureBlock, Features, Sums
 from bayesvm.likelihoods.base import Derivatives, Likelihood
+from bayesvm.likelihoods.native import fast_derivatives
 from bayesvm.linalg import Cholesky, cholesky
 from bayesvm.solvers.base import Status, require
 from bayesvm.typing import Matrix, Vector
@@ -143,7 +144,7 @@ class ModeShare:
     def __call__(self, block: FeatureBlock) -> Sums:
         """Return the sums; the matrix only if ``curved``."""
         y, f, likelihood = block.target(self.output), block.phi @ self.w, block.likelihood
-        d = likelihood.derivatives(y, f)
+        d = fast_derivatives(likelihood, y, f)
         first = float(np.sum(d.loss)), block.phi.T @ d.gradient
         if not self.curved:
             return first
@@ -191,7 +192,7 @@ def weighted_gram(phi: Matrix, weights: Vector) -> Matrix:
 
 def plus_identity(A: Matrix) -> Matrix:
     """Add the identity in place, and return the matrix."""
-    A[np.diag_indices_from(A)] += 1.0
+    A.flat[:: A.shape[0] + 1] += 1.0
     return A
 
 
@@ -314,7 +315,7 @@ class WeightSearch:
         if point.added is None or far:
             point = self._point(point.w, curved=True, far=far)
         assert point.added is not None
-        return dataclasses.replace(point, added=None), cholesky(plus_identity(point.added), overwrite=True)
+        return WeightPoint(point.w, point.loss, point.slope), cholesky(plus_identity(point.added), overwrite=True)
 
     def _start(self, warm_start: Vector | None) -> WeightPoint:
         """Return the point to begin with: given weights, smaller if they are too large, or zero if all are worse."""

@@ -14,6 +14,8 @@ derivative in K gives
     \bar\Phi = 2\, \frac{\partial \ln Z}{\partial K} \Phi
     = (\alpha - q)\, \hat w^\top - \alpha s^\top - W \Phi V, \qquad
     \Phi^\top \bar\Phi = \hat w \hat w^\top - s \hat w^\top - \hat w s^\top + V - I .
+
+Only rows with a curvature need a row of :math:`\Phi V`; a matrix of the features' size is left to whom it is of use.
 """
 
 from __future__ import annotations
@@ -29,30 +31,62 @@ from bayesvm.inference.base import Evidence, Posterior
 from bayesvm.inference.low_rank.features import FeatureBlock, Features, Sums
 from bayesvm.inference.low_rank.weights import TOLERANCE, WeightSearch, plus_identity, weighted_gram
 from bayesvm.likelihoods.base import Likelihood
+from bayesvm.likelihoods.native import fast_derivatives
 from bayesvm.linalg import cholesky
 from bayesvm.linalg.feature_factor import FeatureFactor
 from bayesvm.solvers.base import require
-from bayesvm.typing import Matrix, Vector
+from bayesvm.typing import Indices, Matrix, Vector
+
+
+@dataclasses.dataclass(frozen=True)
+class FeatureCotangent:
+    r"""The derivative in the features, :math:`\bar\Phi = A B^\top - W \Phi V`, without the matrix itself.
+
+    Attributes
+    ----------
+    left, right : array, shapes (n, 2) and (r, 2)
+        :math:`A = (\alpha - q,\, -\alpha)` and :math:`B = (\hat w,\, s)`.
+    rows : array of int
+        M, outside of which W is zero.
+    weighted : array, shape (m, r)
+        :math:`W_M \Phi_M`.
+    V : array, shape (r, r)
+        :math:`S^{-1}`.
+    """
+
+    left: Matrix
+    right: Matrix
+    rows: Indices
+    weighted: Matrix
+    V: Matrix
+
+    @property
+    def inner(self) -> Matrix:
+        r"""Return :math:`\Phi^\top \bar\Phi`, symmetric."""
+        w, s = self.right.T
+        found = np.outer(w - s, w - s) - np.outer(s, s) + self.V
+        found.flat[:: w.size + 1] -= 1.0
+        return found
+
+    def times(self, back: Callable[[Matrix], Matrix]) -> Matrix:
+        r"""Return :math:`\bar\Phi C^\top` for the square matrix C that ``back`` multiplies with."""
+        r = self.V.shape[0]
+        small = back(np.hstack([self.V, self.right])).T
+        found = self.left @ small[r:]
+        if self.rows.size == len(found):
+            found -= self.weighted @ small[:r]
+        else:
+            found[self.rows] -= self.weighted @ small[:r]
+        return found
 
 
 @dataclasses.dataclass(frozen=True)
 class FeatureEvidence:
-    r"""Posterior and evidence, which has no derivative in K, with those in the features.
-
-    Attributes
-    ----------
-    posterior, evidence : Posterior, Evidence
-        In the form that all methods share.
-    bar : array, shape (n, r)
-        :math:`\bar\Phi`.
-    inner : array, shape (r, r)
-        :math:`\Phi^\top \bar\Phi`, symmetric.
-    """
+    """Posterior and evidence, which has no derivative in K, with that in the features."""
 
     posterior: Posterior
     evidence: Evidence
-    bar: Matrix
-    inner: Matrix
+    bar: FeatureCotangent
 
 
 def infer_features(
@@ -77,23 +111,20 @@ def infer_features(
     start = None if warm_start is None or quadratic else _first_weights(rows, warm_start)
     point, factor, status, n_iter = search.mode(start)
     w, f = point.w, phi @ point.w
-    d, V = likelihood.derivatives(y, f), factor.inverse()
-    spread = phi @ V
-    var = np.einsum("ij,ij->i", spread, phi)
-    u = 0.5 * var * d.third
-    s = V @ (phi.T @ u)
-    moved = phi @ s
-    spread *= -d.curvature[:, None]
-    spread += np.outer(d.curvature * moved - d.gradient - u, w)
-    spread += np.outer(d.gradient, s)
-    inner = np.outer(w - s, w - s) - np.outer(s, s) + V - np.eye(w.size)
+    d, p, V = fast_derivatives(likelihood, y, f), likelihood.theta_derivatives(y, f), factor.inverse()
+    M = np.flatnonzero((d.curvature > 0.0) | (d.third != 0.0) | p.curvature.any(axis=0))
+    W, phi_M = d.curvature[M], phi if M.size == y.size else phi[M]
+    var = np.einsum("ij,ij->i", phi_M @ V, phi_M)
+    u = 0.5 * var * d.third[M]
+    s = V @ (phi_M.T @ u)
+    left = np.stack([-d.gradient, d.gradient], axis=1)
+    left[M, 0] += W * (phi_M @ s) - u
+    bar = FeatureCotangent(left, np.stack([w, s], axis=1), M, W[:, None] * phi_M, V)
     terms = {"prior": -0.5 * float(w @ w), "loss": -point.loss, "determinant": -0.5 * factor.log_det()}
-    p = likelihood.theta_derivatives(y, f)
-    dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature @ var) + p.gradient @ moved
+    dphi = -p.loss.sum(axis=1) - 0.5 * (p.curvature[:, M] @ var) + p.gradient @ (phi @ s)
     none = np.empty(0, dtype=np.intp), np.empty((0, 0))
     evidence = Evidence(sum(terms.values()), terms, *none, dphi, status, f, n_iter)
-    posterior = Posterior.of(-d.gradient, FeatureFactor.of(phi, d.curvature, factor))
-    return FeatureEvidence(posterior, evidence, spread, inner)
+    return FeatureEvidence(Posterior.of(-d.gradient, FeatureFactor.of(phi, d.curvature, factor)), evidence, bar)
 
 
 def _first_weights(rows: FeatureBlock, latent: Vector) -> Vector | None:
@@ -101,7 +132,7 @@ def _first_weights(rows: FeatureBlock, latent: Vector) -> Vector | None:
 
     None where the loss is infinite.
     """
-    d = rows.likelihood.derivatives(rows.target(0), latent)
+    d = fast_derivatives(rows.likelihood, rows.target(0), latent)
     if not np.all(np.isfinite(d.loss)):
         return None
     S = cholesky(plus_identity(weighted_gram(rows.phi, d.curvature)), overwrite=True)
