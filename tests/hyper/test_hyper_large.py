@@ -55,6 +55,20 @@ def test_inducing_inputs_where_little_is_left_and_neighbours_elsewhere():
     assert describe(local).endswith("8 blocks given their neighbours")
 
 
+def test_a_function_far_below_the_noise_keeps_its_inducing_inputs():
+    weak = problem(lib.GaussianNoise(1.0))
+    weak = dataclasses.replace(weak, kernel=Matern32(1e-3, 3.0))
+    kernel, likelihood = weak.model(weak.theta0)
+    rows, left = weak.greedy(kernel, likelihood)
+    whole = 0.5 * typical_curvature(likelihood) * 1e-3
+    assert whole < module.ENOUGH  # by nats alone one inducing input would be enough
+    assert left <= module.UNEXPLAINED * whole
+    assert 3 < rows.size < 60
+    exact = weak.sample()
+    low_rank = dataclasses.replace(weak, X=exact.X, y=exact.y).at(weak.theta0)
+    assert low_rank.evaluate(weak.theta0).value == pytest.approx(exact.evaluate(weak.theta0).value, abs=0.05)
+
+
 def test_a_given_number_of_inducing_inputs_is_kept():
     rough = problem(lib.GaussianNoise(0.01), 0.1, size=25, neighbours=False)
     assert rough.at(rough.theta0).rows.size == 25

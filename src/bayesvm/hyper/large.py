@@ -11,9 +11,9 @@ r"""The search for the hyperparameters of many rows.
    with inducing inputs and a sample of rows. The best end counts.
 3. *All rows*, or :data:`ROWS` of them. The approximation is chosen at that point (:meth:`LargeProblem.at`). Inducing
    inputs are taken by greedy conditional variance until what they leave over, :math:`\tfrac12 W r` per row, is below
-   :data:`ENOUGH` nats. Where this is never reached, rows are conditioned on their neighbours: for Gaussian noise on top
-   of a few inducing inputs, if these raise the evidence, for other likelihoods in their place, if the evidence is then
-   higher. The evidence is maximised, inducing inputs and neighbours are chosen anew, and so on, until the
+   :data:`ENOUGH` nats and below a share of the whole, :data:`UNEXPLAINED`. Where this is never reached, rows are
+   conditioned on their neighbours: for Gaussian noise on top of a few inducing inputs, if these raise the evidence, for
+   other likelihoods in their place, if the evidence is then higher. The evidence is maximised, inducing inputs and neighbours are chosen anew, and so on, until the
    hyperparameters stay where they are. Choosing anew is what matters most: neighbours under the wrong length scales are
    not the rows that count.
 
@@ -60,6 +60,8 @@ BLOCKS = 64
 POOL = 4000
 #: Nats per row, left over by the inducing inputs, below which there is nothing left for neighbours.
 ENOUGH = 0.01
+#: Share of the prior variance that they may leave over, where all of it is worth little: a function far below the noise.
+UNEXPLAINED = 0.05
 #: Inducing inputs that are tried by themselves, beside neighbours, and on a sample; nats per row that those beside
 #: neighbours must gain.
 MOST = 500
@@ -263,7 +265,7 @@ class LargeProblem(ModelParameters):
             pool = np.sort(np.random.default_rng(self.seed).choice(self.n_rows, POOL, replace=False))
         inputs = self.X.take(pool)
         all_of_it = 0.5 * typical_curvature(likelihood) * float(np.mean(kernel.diag(inputs)))
-        enough = ENOUGH / all_of_it if self.size is None else 0.0
+        enough = min(ENOUGH / all_of_it, UNEXPLAINED) if self.size is None else 0.0
         choice = greedy_rows(kernel, inputs, self.size or MOST, enough=enough)
         return pool[choice.rows], all_of_it * float(choice.left[-1])
 
