@@ -13,9 +13,9 @@ r"""The search for the hyperparameters of many rows.
    inputs are taken by greedy conditional variance until what they leave over, :math:`\tfrac12 W r` per row, is below
    :data:`ENOUGH` nats and below a share of the whole, :data:`UNEXPLAINED`. Where this is never reached, rows are
    conditioned on their neighbours: for Gaussian noise on top of a few inducing inputs, if these raise the evidence, for
-   other likelihoods in their place, if the evidence is then higher. The evidence is maximised, inducing inputs and neighbours are chosen anew, and so on, until the
-   hyperparameters stay where they are. Choosing anew is what matters most: neighbours under the wrong length scales are
-   not the rows that count.
+   other likelihoods in their place, if the evidence is then higher. The evidence is maximised, inducing inputs and
+   neighbours are chosen anew, and so on, until the hyperparameters stay where they are. Choosing anew is what matters
+   most: neighbours under the wrong length scales are not the rows that count.
 
 Losses with jumps of the curvature are replaced by their smooth surrogates in steps 2 and 3, as in
 :mod:`bayesvm.hyper.surrogate`.
@@ -60,7 +60,7 @@ BLOCKS = 64
 POOL = 4000
 #: Nats per row, left over by the inducing inputs, below which there is nothing left for neighbours.
 ENOUGH = 0.01
-#: Share of the prior variance that they may leave over, where all of it is worth little: a function far below the noise.
+#: Share of the prior variance that they may leave over; it counts where the function is far below the noise.
 UNEXPLAINED = 0.05
 #: Inducing inputs that are tried by themselves, beside neighbours, and on a sample; nats per row that those beside
 #: neighbours must gain.
