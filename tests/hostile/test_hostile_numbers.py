@@ -1,5 +1,6 @@
 """The entrance for numbers: every magnitude is honoured exactly or refused with the column and the remedy."""
 
+import dataclasses
 import warnings
 
 import hypothesis.strategies as st
@@ -16,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import has_fit_parameter
 
 import bayesvm
+from bayesvm.kernels import Constant, Laplacian, OrnsteinUhlenbeck
 from bayesvm.models.scaling import Standardizer, TargetScale, mean_and_deviation, weighted_moments
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge:sklearn.exceptions.ConvergenceWarning")
@@ -157,6 +159,13 @@ FOUND += (9178, 9631)
 def test_a_hostile_data_set_is_fitted_or_refused(seed):
     outcome, detail = judge(draw(seed))
     assert outcome in GOOD, detail
+
+
+@pytest.mark.parametrize("kernel", [OrnsteinUhlenbeck() + Constant(), Laplacian(power=0.5) + Constant()], ids=repr)
+def test_weights_of_many_magnitudes_with_a_rough_kernel_end_at_rounding(kernel):
+    case = draw(12586)
+    outcome, detail = judge(dataclasses.replace(case, estimator=case.estimator.set_params(kernel=kernel)))
+    assert outcome == "fitted", detail
 
 
 #: Cases of estimators with their options in which a long run found a failure: rows that are equal are left out, the

@@ -289,7 +289,7 @@ class WeightSearch:
             if far:
                 new, _ = self._line_search(point, step, decrement)
                 point, factor = self._factored(point if new is None else new)
-                far, last = False, np.inf
+                far = False
                 continue
             if decrement <= self.tolerance:
                 return point, factor, Status.CONVERGED, n_iter
