@@ -109,6 +109,17 @@ def test_scale(model, scale):
     assert scaled.entropy() == pytest.approx(plain.entropy() + np.log(scale), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "model", [lib.Laplace(2.0), lib.EpsilonInsensitive(2.0, 0.3), lib.Huber(), lib.GaussianNoise(0.4)]
+)
+def test_a_rescaled_model_is_that_of_rescaled_targets(model):
+    np.testing.assert_allclose(model.rescaled(3.0).noise_variance, 9.0 * model.noise_variance, rtol=1e-12)
+    loss, wider = (
+        m.derivatives(np.array([0.7 * k]), np.zeros(1)).loss for m, k in ((model, 1.0), (model.rescaled(3.0), 3.0))
+    )
+    np.testing.assert_allclose(wider, loss + np.log(3.0), rtol=1e-12)
+
+
 def test_rescaled_moves_bounds_that_were_set_and_keeps_what_is_fixed():
     model = lib.SoftInsensitive(10.0, 0.1).bounded(C=(1.0, 100.0)).fix("epsilon").rescaled(2.0)
     assert model.limits == {"C": (0.5, 50.0), "epsilon": None}
