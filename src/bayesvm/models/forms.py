@@ -36,10 +36,9 @@ from bayesvm.kernels.base import Kernel
 from bayesvm.kernels.inputs import Inputs
 from bayesvm.kernels.tree import map_leaves
 from bayesvm.models.base import Candidate, TrainingData
-from bayesvm.models.calibration import calibrate_odds
 from bayesvm.models.gaussian_process import GaussianProcessModel
 from bayesvm.models.lattice import ORIGIN, shifts
-from bayesvm.models.places import OF_ROWS, PART, moved_to, searched
+from bayesvm.models.places import OF_ROWS, PART, moved_to, recalibrated, searched
 from bayesvm.models.predictor import Predictor
 from bayesvm.models.stacking import stacked_weights
 from bayesvm.typing import Vector
@@ -145,16 +144,8 @@ def _finished(
         member = origin
     if member is None:
         return None
-    odds = member.loo_log_odds()
-    return dataclasses.replace(
-        member,
-        calibrations=tuple(
-            calibrate_odds(
-                odds[:, k], y[:, k], counts, determined=determined / data.n_outputs, reference=float(references[k])
-            )
-            for k in range(data.n_outputs)
-        ),
-    )
+    calibrations = recalibrated(member.loo_log_odds(), y, counts, determined / data.n_outputs, references)
+    return dataclasses.replace(member, calibrations=calibrations)
 
 
 def split_row(row: Candidate, shares: Mapping[str, float]) -> tuple[Candidate, ...]:

@@ -107,13 +107,20 @@ def weighted_places(
         odds = origin if place == ORIGIN else log_odds(*shifts(place))
         if odds is None:
             return None
-        found[place] = tuple(
-            calibrate_odds(odds[:, k], y[:, k], weights, determined=share, reference=float(references[k]))
-            for k in range(y.shape[1])
-        )
+        found[place] = recalibrated(odds, y, weights, share, references)
         return count * sum(fit.log_evidence for fit in found[place]) + log_prior(place)
 
     return _heaviest(climb(look), found)
+
+
+def recalibrated(
+    odds: Matrix, y: Matrix, weights: Vector, determined: float, references: Vector
+) -> tuple[Calibration, ...]:
+    """Return the calibration of the leave-one-out log odds of every output; see :func:`calibrate_odds`."""
+    return tuple(
+        calibrate_odds(odds[:, k], y[:, k], weights, determined=determined, reference=float(references[k]))
+        for k in range(y.shape[1])
+    )
 
 
 def _heaviest(
@@ -172,10 +179,7 @@ def _on_all_rows(
         if member is None:  # computed on a part of the rows, and not on all
             continue
         odds = member.loo_log_odds()
-        found[place] = tuple(
-            calibrate_odds(odds[:, k], data.y[:, k], data.counts, determined=share, reference=float(references[k]))
-            for k in range(data.n_outputs)
-        )
+        found[place] = recalibrated(odds, data.y, data.counts, share, references)
         members[place], scores[place] = member, sum(fit.log_evidence for fit in found[place]) + log_prior(place)
     return [
         (p.weight, dataclasses.replace(members[p.lattice], calibrations=p.calibrations))
@@ -213,4 +217,4 @@ def moved_to(model: GaussianProcessModel, variance: float, lengthscale: float) -
         return None
 
 
-__all__ = ["Place", "finished", "heaviest", "moved_to", "searched", "weighted_places"]
+__all__ = ["Place", "finished", "heaviest", "moved_to", "recalibrated", "searched", "weighted_places"]
