@@ -14,8 +14,10 @@ entries=${3:-all}
 core=$root/src/bayesvm/_core/working_set
 sources="$core/../buffers.cpp $core/../exponentials.cpp $core/../triangular.cpp $core/../gram/loops.cpp
          $core/../gram/covariance.cpp $core/../gram/rows.cpp $core/../mode/factor.cpp $core/../mode/laplace.cpp
-         $core/../mode/losses.cpp $core/../mode/newton.cpp $core/../sites/moments.cpp $core/../sites/posterior.cpp
-         $core/../sites/propagation.cpp $core/cache.cpp $core/line_search.cpp $core/matrix.cpp $core/selection.cpp $core/shared_columns.cpp $core/solver.cpp
+         $core/../mode/losses.cpp $core/../mode/newton.cpp $core/../sites/compact_sigmoid.cpp
+         $core/../sites/line_sigmoid.cpp $core/../sites/moments.cpp $core/../sites/posterior.cpp
+         $core/../sites/propagation.cpp $core/../sites/rule.cpp $core/cache.cpp $core/line_search.cpp
+         $core/matrix.cpp $core/selection.cpp $core/shared_columns.cpp $core/solver.cpp
          $root/tests/native/fuzz_native.cpp"
 mkdir -p "$out"
 

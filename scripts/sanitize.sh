@@ -27,5 +27,6 @@ check() {
 check test_working_set "$working_set/cache.cpp" "$working_set/line_search.cpp" "$working_set/matrix.cpp" \
   "$working_set/selection.cpp" "$working_set/shared_columns.cpp" "$working_set/solver.cpp"
 check test_mode_and_sites "$core/mode/factor.cpp" "$core/mode/laplace.cpp" "$core/mode/losses.cpp" \
-  "$core/mode/newton.cpp" "$core/gram/covariance.cpp" "$core/gram/rows.cpp" "$core/sites/moments.cpp" \
-  "$core/sites/posterior.cpp" "$core/sites/propagation.cpp"
+  "$core/mode/newton.cpp" "$core/gram/covariance.cpp" "$core/gram/rows.cpp" "$core/sites/compact_sigmoid.cpp" \
+  "$core/sites/line_sigmoid.cpp" "$core/sites/moments.cpp" "$core/sites/posterior.cpp" "$core/sites/propagation.cpp" \
+  "$core/sites/rule.cpp"

@@ -114,7 +114,12 @@ def without_native_sweeps(monkeypatch):
     monkeypatch.setattr(ep, "native_iterate", lambda *_: None)
 
 
-@pytest.mark.parametrize("likelihood", [lib.Trigonometric(), lib.RaisedCosine()], ids=repr)
+LABELS = [lib.Trigonometric(), lib.RaisedCosine(), lib.Logistic(), lib.Probit()]
+WEIGHTS = np.resize([0.0, 0.2, 1.0, 1.0, 2.5], N)
+TERMS = {repr(each): each for each in LABELS} | {f"{each!r}, weighted": lib.Weighted(each, WEIGHTS) for each in LABELS}
+
+
+@pytest.mark.parametrize("likelihood", TERMS.values(), ids=TERMS)
 @pytest.mark.parametrize("name", KERNELS)
 def test_expectation_propagation_is_that_of_numpy(name, likelihood, without_native_sweeps):
     made = dataclasses.replace(objective(KERNELS[name], likelihood), inference=EP(tol=1e-11))
@@ -139,7 +144,7 @@ def test_expectation_propagation_is_that_of_numpy(name, likelihood, without_nati
     ("kernel", "likelihood", "start"),
     [
         (Polynomial(), lib.Trigonometric(), np.ones((2, N))),
-        (Gaussian(), lib.Probit(), np.ones((2, N))),
+        (Gaussian(), lib.NormalizedHinge(), np.ones((2, N))),
         (Gaussian(), lib.Trigonometric(), None),
         (Gaussian(), lib.Trigonometric(), np.full((2, N), np.nan)),
     ],

@@ -152,3 +152,24 @@ def test_weights_below_one_are_powers(likelihood):
     assert float(weighted.copies[0]) == 1.0
     none = lib.Weighted(likelihood, [0.0]).tilted(y, f, var)
     assert (none.log_z[0], none.slope[0], none.bend[0]) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("power", [0.02, 0.3, 0.8])
+@pytest.mark.parametrize("kind", [lib.Trigonometric, lib.RaisedCosine], ids=lambda kind: kind.__name__)
+def test_powers_of_labels_against_many_digits(kind, power):
+    # where the probability is zero a power of it is no polynomial: the panel next to that end has nodes of its own
+    likelihood = kind()
+    for t, v in ((0.3, 0.7), (-1.0, 0.02)):
+        low, reach = max(likelihood.domain[0], t - 12.0 * np.sqrt(v)), t + 12.0 * np.sqrt(v)
+        ends = sorted({low, reach, *(e for e in (-0.9, 0.0, t, *likelihood.knots) if low < e < reach)})
+        with mpmath.workdps(40):
+            m, var = mpmath.mpf(t), mpmath.mpf(v)
+            parts = [_moment(lambda x: mpmath.mpf(max(EXACT[kind](x), 0)) ** power, p, m, var, ends) for p in range(3)]
+            mean = parts[1] / parts[0]
+            spread = parts[2] / parts[0] - mean**2
+            log_z = mpmath.log(parts[0]) - mpmath.log(2 * mpmath.pi * var) / 2
+            expected = [float(e) for e in (log_z, mean / var, (spread / var - 1) / var)]
+        found = lib.Weighted(likelihood, [power]).tilted(np.ones(1), np.array([t]), np.array([v]))
+        np.testing.assert_allclose(
+            [found.log_z[0], found.slope[0], found.bend[0]], expected, rtol=1e-11, atol=1e-12 / v
+        )

@@ -267,12 +267,21 @@ void site_posterior(Bytes& bytes) {
   bayesvm::buffers().release(inverse);
 }
 
-// Expectation propagation with labels, sites and covariances of all sizes, some sites frozen.
+// Finite and not negative, as the callers promise weights.
+std::vector<double> drawn_weights(Bytes& bytes, std::size_t n) {
+  std::vector<double> weights = bytes.numbers(n);
+  for (double& w : weights)
+    w = std::isfinite(w) ? std::abs(w) : 1.0;
+  return weights;
+}
+
+// Expectation propagation with labels, weights, sites and covariances of all sizes, some sites frozen.
 void propagation(Bytes& bytes) {
   const std::size_t n = 1 + bytes.size(16), d = 1 + bytes.size(3);
-  const sites::Moments moments(bytes.byte() % 2 == 0 ? mode::LossKind::trigonometric : mode::LossKind::raised_cosine);
-  const bool some = bytes.byte() % 2 == 0;
+  const auto kind = static_cast<sites::LabelKind>(bytes.byte() % 4);
+  const bool some = bytes.byte() % 2 == 0, weighted = bytes.byte() % 2 == 0;
   const std::vector<double> D = bytes.numbers(n * n), X = bytes.numbers(n * d);
+  const std::vector<double> weights = drawn_weights(bytes, n);
   std::vector<double> y = bytes.numbers(n), tau = bytes.numbers(n), nu = bytes.numbers(n);
   std::vector<std::uint8_t> frozen(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -283,21 +292,25 @@ void propagation(Bytes& bytes) {
   const std::vector<bayesvm::gram::Term> terms = drawn_covariance(bytes, D, X, d);
   const bayesvm::Lapack lapack = plain::lapack();
   const bayesvm::gram::Covariance covariance(lapack, terms, n);
-  const sites::Evidence found = sites::evidence(
-      lapack, covariance, {y.data(), n, moments, some ? frozen.data() : nullptr}, {tau, nu}, {1e-9, 1e-8, 60});
+  const sites::Terms given{y.data(), n, kind, some ? frozen.data() : nullptr, weighted ? weights.data() : nullptr};
+  const sites::Evidence found = sites::evidence(lapack, covariance, given, {tau, nu}, {1e-9, 1e-8, 60});
   if (found.found.n_iter > 60 || (found.found.converged && !(found.found.last.matched.residual <= 1e-9))) {
     std::fprintf(stderr, "FAILED: expectation propagation does not keep its promise\n");
     std::abort();
   }
 }
 
-// Tilted moments of any means and variances.
+// Tilted moments of any means and variances, for powers from zero to one or none.
 void moments(Bytes& bytes) {
-  const sites::Moments found(bytes.byte() % 2 == 0 ? mode::LossKind::trigonometric : mode::LossKind::raised_cosine);
+  const auto kind = static_cast<sites::LabelKind>(bytes.byte() % 4);
+  const bool weighted = bytes.byte() % 2 == 0;
   const std::size_t n = bytes.size(150);
   const std::vector<double> mean = bytes.numbers(n), var = bytes.numbers(n);
-  std::vector<double> log_z(n), slope(n), bend(n);
-  found.at(mean.data(), var.data(), n, log_z.data(), slope.data(), bend.data());
+  std::vector<double> power = drawn_weights(bytes, n), log_z(n), slope(n), bend(n);
+  for (double& w : power)
+    w = std::min(w, 1.0);
+  sites::moments(kind, mean.data(), var.data(), weighted ? power.data() : nullptr, n, log_z.data(), slope.data(),
+                 bend.data());
 }
 
 // Inverses and squares of triangular matrices, in memory that is used again.

@@ -140,10 +140,9 @@ void check_evidence(const Data& data, const mode::Loss& loss) {
 }
 
 // Expectation propagation: the evidence's derivative is that of differences, also from the sites of another point.
-void check_propagation(const Data& data, mode::LossKind kind) {
+void check_propagation(const Data& data, sites::LabelKind kind, const Vector& weights) {
   const Lapack lapack = plain::lapack();
-  const sites::Moments moments(kind);
-  const sites::Terms terms{data.y.data(), data.n, moments, nullptr};
+  const sites::Terms terms{data.y.data(), data.n, kind, nullptr, weights.empty() ? nullptr : weights.data()};
   const auto at = [&](double variance, const sites::Sites& start) {
     const gram::Term term{gram::TermKind::gaussian, variance, 1.0, data.D.data(), nullptr, 0};
     const gram::Covariance covariance(lapack, {term}, data.n);
@@ -152,9 +151,11 @@ void check_propagation(const Data& data, mode::LossKind kind) {
   const auto value = [&](const sites::Evidence& e) {
     const sites::Marginals& q = e.found.last.marginals;
     double sum = -0.5 * e.found.last.log_det;
-    for (std::size_t i = 0; i < data.n; ++i)
-      sum += e.found.last.matched.log_z[i] - 0.5 * std::log(q.rest[i]) -
-             0.5 * q.alpha[i] * (q.mean[i] - q.var[i] / q.rest[i] * q.alpha[i]);
+    for (std::size_t i = 0; i < data.n; ++i) {
+      const double c = weights.empty() ? 1.0 : std::max(weights[i], 1.0), rest = (q.rest[i] + (c - 1.0)) / c;
+      sum += c * (e.found.last.matched.log_z[i] - 0.5 * std::log(rest)) -
+             0.5 * q.alpha[i] * (q.mean[i] - q.var[i] / rest * (q.alpha[i] / c));
+    }
     return sum;
   };
   const sites::Evidence cold = at(3.0, {Vector(data.n, 0.0), Vector(data.n, 0.0)});
@@ -184,8 +185,12 @@ int main() {
   for (const mode::Loss& loss : losses) // of the other two the evidence jumps
     if (loss.kind != mode::LossKind::trigonometric && loss.kind != mode::LossKind::soft_insensitive)
       check_evidence(data, loss);
-  check_propagation(data, mode::LossKind::trigonometric);
-  check_propagation(data, mode::LossKind::raised_cosine);
+  for (std::size_t i = 1; i < data.n; i += 3)
+    weights[i] = 0.3;
+  for (const sites::LabelKind kind : {sites::LabelKind::trigonometric, sites::LabelKind::raised_cosine,
+                                      sites::LabelKind::logistic, sites::LabelKind::probit})
+    for (const Vector& some : {Vector{}, weights})
+      check_propagation(data, kind, some);
   std::vector<std::thread> threads;
   for (int k = 0; k < 3; ++k)
     threads.emplace_back([&data] {

@@ -74,16 +74,17 @@ def native_ep(
     """Return the evaluation from given sites, None if native code does not know a part or does not find the end."""
     if type(inference) is not EP or warm_start is None or warm_start.ndim != 2:
         return None
-    kind = native_moments(likelihood)
-    terms = None if kind is None else native_terms(kernel, X)
-    if kind is None or terms is None:
+    labels = native_moments(likelihood, y.size)
+    terms = None if labels is None else native_terms(kernel, X)
+    if labels is None or terms is None:
         return None
     limits = inference.tol, inference.drop, inference.max_iter
-    found = native_sites.evidence([term.given for term in terms], y, kind, warm_start[0], warm_start[1], *limits)
+    given = [term.given for term in terms]
+    found = native_sites.evidence(given, y, labels.kind, labels.weights, warm_start[0], warm_start[1], *limits)
     if found is None:
         return None
     told, dK, gradients = found
-    sweep = told_sweep(told)
+    sweep = told_sweep(told, likelihood.copies)
     summands, M, alpha = evidence_terms(sweep), sweep.factor.support, sweep.posterior.alpha
     evidence = Evidence(
         sum(summands.values()),

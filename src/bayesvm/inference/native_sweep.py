@@ -35,22 +35,21 @@ def native_iterate(
     With a positive ``settle`` a rough fixed point is followed by a prediction of where moments match to that tolerance;
     marginals and what matches are then those of the prediction, not those of the factor.
     """
-    kind = native_moments(likelihood)
-    if kind is None:
+    terms = native_moments(likelihood, y.size)
+    if terms is None:
         return None
-    found = native.propagate(
-        K, y, kind, sites[0], sites[1], frozen.view(np.uint8) if frozen.any() else NONE, *limits, settle
-    )
-    return None if found is None else (told_sweep(found), Status.CONVERGED, int(found[0]))
+    kept = frozen.view(np.uint8) if frozen.any() else NONE
+    found = native.propagate(K, y, terms.kind, terms.weights, sites[0], sites[1], kept, *limits, settle)
+    return None if found is None else (told_sweep(found, likelihood.copies), Status.CONVERGED, int(found[0]))
 
 
-def told_sweep(told: tuple[Any, ...]) -> Sweep:
+def told_sweep(told: tuple[Any, ...], copies: Vector | float) -> Sweep:
     """Return the last sweep from what native code tells of it."""
     _, tau, nu, support, root, L, inverse, alpha, mean, var, rest, log_z, slope, bend, *image, residual = told
     m = support.size
     factor = SupportFactor(support, root, Cholesky(L.reshape(m, m, order="F")))
     posterior = PlainSitePosterior(factor, alpha, mean, var, rest, inverse.reshape(m, m, order="F"))
-    matched = Matched(Marginals.of_sites(posterior), Tilted(log_z, slope, bend), np.stack(image), residual)
+    matched = Matched(Marginals.of_sites(posterior, copies), Tilted(log_z, slope, bend), np.stack(image), residual)
     return Sweep(np.stack([tau, nu]), posterior, matched)
 
 

@@ -9,15 +9,23 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from bayesvm._core.mode import LossKind, derivatives
+from bayesvm._core.sites import LabelKind
 from bayesvm.likelihoods.base import Derivatives, Likelihood
 from bayesvm.likelihoods.huber import Huber
 from bayesvm.likelihoods.logistic import Logistic
+from bayesvm.likelihoods.probit import Probit
 from bayesvm.likelihoods.raised_cosine import RaisedCosine
 from bayesvm.likelihoods.smooth_insensitive import SmoothInsensitive
 from bayesvm.likelihoods.soft_insensitive import SoftInsensitive
 from bayesvm.likelihoods.trigonometric import Trigonometric
+from bayesvm.likelihoods.weighted import Weighted
 from bayesvm.typing import Vector
+
+#: Every row counts once.
+NO_WEIGHTS = np.empty(0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,15 +73,27 @@ def fast_derivatives(likelihood: Likelihood, y: Vector, f: Vector) -> Derivative
 
 
 #: Likelihoods with tilted moments in native code (:mod:`bayesvm._core.sites`).
-MOMENTS: Mapping[type, LossKind] = {
-    Trigonometric: LossKind.TRIGONOMETRIC,
-    RaisedCosine: LossKind.RAISED_COSINE,
+MOMENTS: Mapping[type, LabelKind] = {
+    Trigonometric: LabelKind.TRIGONOMETRIC,
+    RaisedCosine: LabelKind.RAISED_COSINE,
+    Logistic: LabelKind.LOGISTIC,
+    Probit: LabelKind.PROBIT,
 }
 
 
-def native_moments(terms: object) -> LossKind | None:
-    """Return the kind of a likelihood, of rows that count once each, with tilted moments in native code, or None."""
-    return MOMENTS.get(type(terms))
+@dataclasses.dataclass(frozen=True)
+class NativeMoments:
+    """Terms with tilted moments in native code: their kind, and how much each row counts (empty: one each)."""
+
+    kind: LabelKind
+    weights: Vector
 
 
-__all__ = ["MOMENTS", "TABLE", "NativeLoss", "fast_derivatives", "native_loss", "native_moments"]
+def native_moments(terms: object, n: int) -> NativeMoments | None:
+    """Return the terms of n rows as native code knows them, None if it does not."""
+    plain, weights = (terms.plain, terms.checked(n)) if isinstance(terms, Weighted) else (terms, NO_WEIGHTS)
+    kind = MOMENTS.get(type(plain))
+    return None if kind is None else NativeMoments(kind, weights)
+
+
+__all__ = ["MOMENTS", "TABLE", "NativeLoss", "NativeMoments", "fast_derivatives", "native_loss", "native_moments"]

@@ -13,7 +13,8 @@ is smooth and concave in the standardised distance r from the anchor. The anchor
 and the nearest end of the piece if not; it moves to an end of the piece if the maximum of g turns out to lie there. So
 neither a huge mean nor a tiny or huge variance cancels: what does not depend on r is set apart. A few safeguarded
 Newton steps come near the maximum of g, a few more find where g has fallen by :data:`DROP` on either side, and one rule
-covers what lies between, the panel. Pieces that cannot matter are dropped early.
+covers what lies between, the panel. Pieces that cannot matter are dropped early. Where the loss becomes infinite and w
+is below one, :math:`e^{-w\ell}` is a power of the distance from there that no polynomial is near: nodes are graded.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesvm.likelihoods.normal_tails import density
 from bayesvm.typing import Indices, Matrix, Vector
@@ -44,6 +46,10 @@ REACH = float(np.sqrt(2.0 * DROP))
 RULES: tuple[Rule, ...] = tuple(np.polynomial.legendre.leggauss(count) for count in (24, 40))
 WIDTHS = (4.5, 8.0)
 NODES, WEIGHTS = RULES[-1]
+#: With powers below one a panel that ends at an infinite loss is split: NEAR of its width is next to that end, with
+#: nodes at the GRADE-th powers of those of the rule on (0, 1). Then any power of the distance from the end is resolved.
+NEAR, GRADE = 0.125, 6
+SHARES = 0.5 * (1.0 + NODES)
 #: Distance from an infinite loss that still counts as inside; its third power is a normal number.
 EDGE = 1e-100
 #: Samples treated at once: the nodes of a block stay within the cache.
@@ -157,7 +163,8 @@ class DensityNodes:
     x, r : arrays, shape (nodes, panels)
         Nodes, measured from the origin of the loss, and in standard deviations from a point of the panel, the centre.
     height : array, shape (nodes, panels)
-        The density at the nodes, as a part of its maximum over the panel.
+        The density at the nodes, as a part of its maximum over the panel; times the derivative of their positions where
+        they are not those of the rule.
     factor, centre : arrays, shape (panels,)
         What turns sums over the rule into integrals under the density; the distance of the centre from the mean in
         standard deviations.
@@ -200,10 +207,11 @@ def density_nodes(loss: PiecewiseLoss, mean: Vector, var: Vector, power: Vector 
     nearest = np.clip(mean, *loss.domain)
     offset = (nearest - mean) / scale
     rows, state = _best_rows(_Rows.all(loss, mean, scale, nearest, power), offset)
-    left, right = _reach(rows, state)
-    half = 0.5 * (left + right)
-    r = half * NODES[:, None]
-    r += state[0] + 0.5 * (right - left)
+    panels = _panels(rows, state[0], *_reach(rows, state))
+    rows, graded = rows if panels.row is None else rows.take(panels.row), panels.graded
+    r = panels.width * SHARES[:, None]
+    r[:, graded] = panels.width[graded] * SHARES[:, None] ** GRADE
+    r += panels.start
     x = _inside(r, *rows.local[:4])
     height = -0.5 * r
     height -= rows.u
@@ -212,15 +220,16 @@ def density_nodes(loss: PiecewiseLoss, mean: Vector, var: Vector, power: Vector 
     top = np.max(height, axis=0)
     height -= top
     np.exp(height, out=height)
+    height[:, graded] *= GRADE * SHARES[:, None] ** (GRADE - 1)
     mass = WEIGHTS @ height
-    level = top + np.log(half * mass) + rows.base(offset)
+    level = top + np.log(0.5 * np.abs(panels.width) * mass) + rows.base(offset)
     best = np.full(mean.size, -np.inf)
     np.maximum.at(best, rows.sample, level)
     share = np.exp(level - best[rows.sample])
     total = np.bincount(rows.sample, share, mean.size)
-    r -= state[0]
+    r -= panels.centre
     log_z = best + np.log(total / ROOT_2PI) - 0.5 * offset**2
-    return DensityNodes(rows.sample, x, r, height, share / (mass * total[rows.sample]), rows.u + state[0], log_z)
+    return DensityNodes(rows.sample, x, r, height, share / (mass * total[rows.sample]), rows.u + panels.centre, log_z)
 
 
 class _Rows:
@@ -361,6 +370,46 @@ def _reach(rows: _Rows, state: Matrix) -> Matrix:
         at_end = ~beyond & (d >= upper)
         active = active[~(at_end | (beyond & (fall <= 1.5 * DROP)) | (upper <= 1.2 * near))]
     return reach.reshape(2, n)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Panels:
+    """Where the panels are, in units of r.
+
+    Attributes
+    ----------
+    row : array, shape (panels,), or None
+        The row to which each belongs; None if each row has one.
+    centre, start, width : arrays, shape (panels,)
+        The point next to the maximum, one end, and how far the other is from it, to the left if that is negative.
+    graded : array, shape (panels,)
+        Those whose start is at an infinite loss, with a power below one.
+    """
+
+    row: Indices | None
+    centre: Vector
+    start: Vector
+    width: Vector
+    graded: NDArray[np.bool_]
+
+
+def _panels(rows: _Rows, r: Vector, left: Vector, right: Vector) -> _Panels:
+    """Return the panels from r - left to r + right; those that end at an infinite loss, or next to it, in two parts."""
+    low, high = rows.loss.domain
+    most = NEAR * (left + right)
+    at_low = (rows.power < 1.0) & (rows.start == low) & (r - left <= rows.low + most)
+    at_high = (rows.power < 1.0) & (rows.end == high) & (r + right >= rows.high - most)
+    left, right = np.where(at_low, r - rows.low, left), np.where(at_high, rows.high - r, right)
+    start, width = np.where(at_high, r + right, r - left), np.where(at_high, -1.0, 1.0) * (left + right)
+    ends = np.flatnonzero(at_low | at_high)
+    if ends.size == 0:
+        return _Panels(None, r, start, width, at_low)
+    row = np.concatenate([np.arange(r.size), ends])
+    near = NEAR * width[ends]
+    start, width = np.append(start, start[ends]), np.append(width, near)
+    start[ends] += near
+    width[ends] -= near
+    return _Panels(row, r[row], start, width, np.arange(row.size) >= r.size)
 
 
 def log_gaussian_integral(

@@ -1,10 +1,11 @@
-"""The posterior under Gaussian sites and expectation propagation, whose kinds of terms are those of the mode.
+"""The posterior under Gaussian sites, tilted moments of labels and expectation propagation.
 
 :mod:`bayesvm._core.sites.reference` states the posterior in NumPy, :mod:`bayesvm.inference.ep` the iteration.
 """
 
 from bayesvm._core.scipy_routines import ROUTINES
 from bayesvm._core.sites._sites import (
+    LabelKind,
     evidence,
     inverse,
     inverse_diagonal,
@@ -20,6 +21,7 @@ from bayesvm._core.sites._sites import (
 use_lapack(ROUTINES)
 
 __all__ = [
+    "LabelKind",
     "evidence",
     "inverse",
     "inverse_diagonal",

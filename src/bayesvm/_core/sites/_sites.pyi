@@ -1,11 +1,18 @@
+import enum
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesvm._core.mode import LossKind, TermKind
+from bayesvm._core.mode import TermKind
 from bayesvm.typing import Indices, Matrix, Vector
+
+class LabelKind(enum.Enum):
+    TRIGONOMETRIC = ...
+    RAISED_COSINE = ...
+    LOGISTIC = ...
+    PROBIT = ...
 
 def use_lapack(routines: dict[str, Any]) -> None: ...
 def inverse_diagonal(L: Matrix) -> Vector: ...
@@ -16,11 +23,12 @@ def response(B_inverse: Matrix, root: Vector, dtau: Vector, pull: Vector) -> tup
 def site_posterior(
     K: Matrix, tau: Vector, nu: Vector
 ) -> tuple[int, Indices, Vector, Matrix, Matrix, float, Vector, Vector, Vector, Vector]: ...
-def tilted(kind: LossKind, mean: Vector, var: Vector) -> Matrix: ...
+def tilted(kind: LabelKind, mean: Vector, var: Vector, power: Vector) -> Matrix: ...
 def propagate(
     K: Matrix,
     y: Vector,
-    kind: LossKind,
+    kind: LabelKind,
+    weights: Vector,
     tau: Vector,
     nu: Vector,
     frozen: NDArray[np.uint8],
@@ -32,7 +40,8 @@ def propagate(
 def evidence(
     terms: Sequence[tuple[TermKind, float, float, Matrix | None, bool]],
     y: Vector,
-    kind: LossKind,
+    kind: LabelKind,
+    weights: Vector,
     tau: Vector,
     nu: Vector,
     tol: float,

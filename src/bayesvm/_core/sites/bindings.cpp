@@ -146,31 +146,32 @@ nb::tuple site_posterior(ConstMatrix K, ConstVector tau, ConstVector nu) {
                         vector(rest, n));
 }
 
-sites::Moments checked_moments(mode::LossKind kind) {
-  if (!sites::Moments::knows(kind)) throw std::invalid_argument("expected a probability that is zero or one far out");
-  return sites::Moments(kind);
+// The numbers of n rows, null if there are none.
+const double* optional(const ConstVector& values, std::size_t n, const char* name) {
+  if (values.shape(0) == 0) return nullptr;
+  check_length(values, n, name);
+  return values.data();
 }
 
-NewMatrix tilted(mode::LossKind kind, ConstVector mean, ConstVector var) {
+NewMatrix tilted(sites::LabelKind kind, ConstVector mean, ConstVector var, ConstVector power) {
   const std::size_t n = mean.shape(0);
   check_length(var, n, "var");
-  const sites::Moments moments = checked_moments(kind);
+  const double* const powers = optional(power, n, "power");
   const Fresh<double> out(3 * n);
-  moments.at(mean.data(), var.data(), n, out.data, out.data + n, out.data + 2 * n);
+  sites::moments(kind, mean.data(), var.data(), powers, n, out.data, out.data + n, out.data + 2 * n);
   return NewMatrix(out.data, {3, n}, out.keep);
 }
 
-// What the iterations are given: labels, sites, which of them are frozen (null: none), limits.
+// What the iterations are given: labels, weights, sites, which of them are frozen (null: none), limits.
 struct Given {
-  Given(const ConstVector& y, mode::LossKind kind, const ConstVector& tau, const ConstVector& nu,
-        const std::uint8_t* frozen, double tol, double drop, int max_iter, double settle = 0.0)
-      : moments(checked_moments(kind)), terms{y.data(), y.shape(0), moments, frozen},
+  Given(const ConstVector& y, sites::LabelKind kind, const ConstVector& weights, const ConstVector& tau,
+        const ConstVector& nu, const std::uint8_t* frozen, double tol, double drop, int max_iter, double settle = 0.0)
+      : terms{y.data(), y.shape(0), kind, frozen, optional(weights, y.shape(0), "weights")},
         limits{tol, drop, max_iter, settle, let_interrupts_in} {
     check_length(tau, terms.n, "tau");
     check_length(nu, terms.n, "nu");
     start = {{tau.data(), tau.data() + terms.n}, {nu.data(), nu.data() + terms.n}};
   }
-  sites::Moments moments;
   sites::Terms terms;
   sites::Limits limits;
   sites::Sites start;
@@ -189,13 +190,13 @@ nb::object told(sites::Propagated& found) {
                         copied(matched.bend), copied(matched.image.tau), copied(matched.image.nu), matched.residual);
 }
 
-nb::object propagate(ConstMatrix K, ConstVector y, mode::LossKind kind, ConstVector tau, ConstVector nu, Flags frozen,
-                     double tol, double drop, int max_iter, double settle) {
+nb::object propagate(ConstMatrix K, ConstVector y, sites::LabelKind kind, ConstVector weights, ConstVector tau,
+                     ConstVector nu, Flags frozen, double tol, double drop, int max_iter, double settle) {
   check_square(K.shape(0), K.shape(1));
   check_length(y, K.shape(0), "y");
   if (frozen.shape(0) != 0 && frozen.shape(0) != y.shape(0))
     throw std::invalid_argument("frozen: expected one value per row, or none");
-  Given given(y, kind, tau, nu, frozen.shape(0) == 0 ? nullptr : frozen.data(), tol, drop, max_iter, settle);
+  Given given(y, kind, weights, tau, nu, frozen.shape(0) == 0 ? nullptr : frozen.data(), tol, drop, max_iter, settle);
   sites::Propagated found;
   {
     nb::gil_scoped_release release;
@@ -204,9 +205,9 @@ nb::object propagate(ConstMatrix K, ConstVector y, mode::LossKind kind, ConstVec
   return told(found);
 }
 
-nb::object evidence(nb::list covariance_terms, ConstVector y, mode::LossKind kind, ConstVector tau, ConstVector nu,
-                    double tol, double drop, int max_iter) {
-  Given given(y, kind, tau, nu, nullptr, tol, drop, max_iter);
+nb::object evidence(nb::list covariance_terms, ConstVector y, sites::LabelKind kind, ConstVector weights,
+                    ConstVector tau, ConstVector nu, double tol, double drop, int max_iter) {
+  Given given(y, kind, weights, tau, nu, nullptr, tol, drop, max_iter);
   std::vector<ConstMatrix> kept;
   std::vector<gram::Term> terms = gram::checked_terms(covariance_terms, given.terms.n, kept);
   sites::Evidence found;
@@ -225,6 +226,11 @@ nb::object evidence(nb::list covariance_terms, ConstVector y, mode::LossKind kin
 
 NB_MODULE(_sites, m) {
   m.doc() = "Native linear algebra of Gaussian sites; bayesvm._core.sites.reference states the same in NumPy.";
+  nb::enum_<sites::LabelKind>(m, "LabelKind")
+      .value("TRIGONOMETRIC", sites::LabelKind::trigonometric)
+      .value("RAISED_COSINE", sites::LabelKind::raised_cosine)
+      .value("LOGISTIC", sites::LabelKind::logistic)
+      .value("PROBIT", sites::LabelKind::probit);
   m.def("use_lapack", &use_lapack, "routines"_a, "Take the routines of SciPy from their capsules; to be called once.");
   m.def("inverse_diagonal", &inverse_diagonal, "L"_a, "Return the diagonal of (L L')^-1 for a lower triangular L.");
   m.def("inverse", &inverse, "L"_a, "Return (L L')^-1 for a lower triangular L.");
@@ -236,13 +242,15 @@ NB_MODULE(_sites, m) {
   m.def(
       "site_posterior", &site_posterior, "K"_a, "tau"_a, "nu"_a,
       "Return (info, support, root, L, L^-1, log_det, alpha, mean, var, rest) of the posterior under Gaussian sites.");
-  m.def("tilted", &tilted, "kind"_a, "mean"_a, "var"_a,
-        "Return ln Z of the tilted distributions of margins and its first two derivatives in the mean, one row each.");
-  m.def("propagate", &propagate, "K"_a, "y"_a, "kind"_a, "tau"_a, "nu"_a, "frozen"_a, "tol"_a, "drop"_a, "max_iter"_a,
-        "settle"_a,
+  m.def("tilted", &tilted, "kind"_a, "mean"_a, "var"_a, "power"_a,
+        "Return ln Z of the tilted distributions of margins and its first two derivatives in the mean, one row each; "
+        "powers of the probability, from zero to one, or none.");
+  m.def("propagate", &propagate, "K"_a, "y"_a, "kind"_a, "weights"_a, "tau"_a, "nu"_a, "frozen"_a, "tol"_a, "drop"_a,
+        "max_iter"_a, "settle"_a,
         "Return (n_iter, tau, nu, support, root, L, L^-1, alpha, mean, var, rest, log_z, slope, bend, image of tau, "
         "image of nu, residual) at the fixed point of expectation propagation, None if it was not found. From alpha "
         "on, what is predicted for moments that match to settle, if that is positive and tol is rough.");
-  m.def("evidence", &evidence, "terms"_a, "y"_a, "kind"_a, "tau"_a, "nu"_a, "tol"_a, "drop"_a, "max_iter"_a,
+  m.def("evidence", &evidence, "terms"_a, "y"_a, "kind"_a, "weights"_a, "tau"_a, "nu"_a, "tol"_a, "drop"_a,
+        "max_iter"_a,
         "Return (what propagate returns, with B^-1 in place of L^-1, dK, gradient) of the log evidence, or None.");
 }

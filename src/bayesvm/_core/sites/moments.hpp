@@ -1,32 +1,19 @@
-// Normalisers Z(m) = int p(t) N(t; m, v) dt of the tilted distributions of labels, with the derivatives of ln Z in m,
-// for probabilities p that are zero below a margin of -1 and one above 1; bayesvm.likelihoods.compact_sigmoid states
-// the formulas, and the same in NumPy.
+// Normalisers Z(m) = int p(t)^w N(t; m, v) dt of the tilted distributions of labels, with the derivatives of ln Z in m;
+// bayesvm.likelihoods.tilted states the same in NumPy.
 #pragma once
 #include <cstddef>
-#include <vector>
-
-#include "../mode/losses.hpp"
 
 namespace bayesvm::sites {
 
-class Moments {
-public:
-  // The kind is one of those.
-  static bool knows(mode::LossKind kind) {
-    return kind == mode::LossKind::trigonometric || kind == mode::LossKind::raised_cosine;
-  }
-  explicit Moments(mode::LossKind kind);
+// Probabilities that rise from zero to one between the margins -1 and 1, and on the whole line.
+enum class LabelKind { trigonometric, raised_cosine, logistic, probit };
 
-  // ln Z and its first two derivatives for n means and positive variances.
-  void at(const double* mean, const double* var, std::size_t n, double* log_z, double* slope, double* bend) const;
-
-private:
-  mode::LossKind kind_;
-  const double *node_, *weight_;
-  std::vector<double> p_, dp_; // p and p' times the weights
-
-  void within(double mean, double scale, double& p, double& dp, double& bend) const;
-  void beyond(double mean, double scale, double& log_z, double& slope, double& bend) const;
+struct Moment {
+  double log_z, slope, bend;
 };
+
+// ln Z and its first two derivatives for n means, positive variances and powers from zero to one (null: all one).
+void moments(LabelKind kind, const double* mean, const double* var, const double* power, std::size_t n, double* log_z,
+             double* slope, double* bend);
 
 } // namespace bayesvm::sites

@@ -26,6 +26,8 @@ constexpr double kReentry = 4.0;
 constexpr double kRough = 1e-2;
 // A variance grows by this factor at most when it is predicted.
 constexpr double kGrowth = 1e3;
+// Copies of a row beyond which nothing is predicted.
+constexpr double kCopies = 1e3;
 // Sweeps after which the rest is left to the caller, and rows from which on there is a pause after each.
 constexpr int kPatience = 25;
 constexpr std::size_t kLong = 400;
@@ -37,7 +39,15 @@ double bounded(double value, double least) {
 class Iteration {
 public:
   Iteration(const Lapack& lapack, const double* K, const Terms& terms, const Limits& limits)
-      : lapack_(lapack), K_(K), terms_(terms), limits_(limits), n_(terms.n), shares_(n_, 1.0) {}
+      : lapack_(lapack), K_(K), terms_(terms), limits_(limits), n_(terms.n), shares_(n_, 1.0), copies_(n_, 1.0) {
+    if (terms.weights == nullptr) return;
+    powers_.assign(terms.weights, terms.weights + n_);
+    for (std::size_t i = 0; i < n_; ++i) {
+      copies_[i] = std::max(powers_[i], 1.0);
+      powers_[i] = std::min(powers_[i], 1.0);
+      if (copies_[i] > kCopies) predict_below_ = 0.0;
+    }
+  }
 
   Propagated run(Sites start) {
     Propagated out;
@@ -76,7 +86,8 @@ private:
   const Terms& terms_;
   const Limits& limits_;
   std::size_t n_;
-  Vector shares_, scale_; // how far each site goes when sweeps are damped; the unit of its precision
+  Vector shares_, scale_;  // how far each site goes when sweeps are damped; the unit of its precision
+  Vector copies_, powers_; // of each row; no powers if all are one
   Mixer mixer_{kDepth};
   double step_ = 1.0, predict_below_ = kPredicted, mix_below_ = kContracting;
   std::vector<double> trail_; // residuals of sweeps that were mixed in a row, the oldest first
@@ -110,28 +121,30 @@ private:
   bool match(const Sites& sites, const Marginals& q, Matched& out) const {
     Vector mean(n_), var(n_);
     for (std::size_t i = 0; i < n_; ++i) {
-      if (!(q.var[i] > 0.0 && q.rest[i] > 0.0)) return false;
-      var[i] = q.var[i] / q.rest[i];
-      mean[i] = terms_.y[i] * (q.mean[i] - var[i] * q.alpha[i]);
+      const double c = copies_[i], rest = c == 1.0 ? q.rest[i] : (q.rest[i] + (c - 1.0)) / c; // one copy left out
+      if (!(q.var[i] > 0.0 && rest > 0.0)) return false;
+      var[i] = q.var[i] / rest;
+      mean[i] = terms_.y[i] * (q.mean[i] - var[i] * (q.alpha[i] / c));
       if (!std::isfinite(mean[i]) || !std::isfinite(var[i])) return false;
     }
     out.log_z.resize(n_), out.slope.resize(n_), out.bend.resize(n_);
     out.image = {Vector(n_), Vector(n_)};
     out.residual = 0.0;
-    terms_.moments.at(mean.data(), var.data(), n_, out.log_z.data(), out.slope.data(), out.bend.data());
+    moments(terms_.kind, mean.data(), var.data(), powers_.empty() ? nullptr : powers_.data(), n_, out.log_z.data(),
+            out.slope.data(), out.bend.data());
     for (std::size_t i = 0; i < n_; ++i) {
       const double slope = out.slope[i] *= terms_.y[i], bend = std::min(out.bend[i], 0.0);
       if (!std::isfinite(out.log_z[i] + slope + bend)) return false;
-      const double left = bounded(1.0 + var[i] * bend, 1e-12);
+      const double c = copies_[i], left = bounded(1.0 + var[i] * bend, 1e-12);
       double &tau = out.image.tau[i], &nu = out.image.nu[i];
-      tau = -bend / left;
-      nu = (slope - terms_.y[i] * mean[i] * bend) / left;
+      tau = c * (-bend / left);
+      nu = c * ((slope - terms_.y[i] * mean[i] * bend) / left);
       const double least = (sites.tau[i] == 0.0 ? kReentry : 1.0) * limits_.drop;
-      const bool weak = (tau * var[i] < least && std::abs(slope) * std::sqrt(var[i]) < least) ||
+      const bool weak = (tau * var[i] < least && c * std::abs(slope) * std::sqrt(var[i]) < least) ||
                         (terms_.frozen != nullptr && terms_.frozen[i] != 0);
       if (weak) tau = nu = 0.0;
       if (weak && sites.tau[i] == 0.0 && sites.nu[i] == 0.0) continue;
-      const double apart = std::abs(slope - q.alpha[i]) * var[i] / std::sqrt(q.var[i]);
+      const double apart = std::abs(slope - q.alpha[i] / c) * var[i] / std::sqrt(q.var[i]);
       const double wider = std::abs(var[i] * left / q.var[i] - 1.0);
       out.residual = std::max({out.residual, apart, wider});
     }
@@ -179,7 +192,9 @@ private:
   // Sites that had to turn back go less far, the others farther.
   void turn(const Sweep& old, const Sweep& next) {
     const auto missing_tau = [](const Sweep& s, std::size_t i) { return s.matched.image.tau[i] - s.sites.tau[i]; };
-    const auto missing_pull = [](const Sweep& s, std::size_t i) { return s.matched.slope[i] - s.marginals.alpha[i]; };
+    const auto missing_pull = [this](const Sweep& s, std::size_t i) {
+      return copies_[i] * s.matched.slope[i] - s.marginals.alpha[i];
+    };
     for (std::size_t i = 0; i < n_; ++i) {
       const bool turned =
           missing_tau(old, i) * missing_tau(next, i) < 0.0 || missing_pull(old, i) * missing_pull(next, i) < 0.0;
@@ -192,8 +207,9 @@ private:
     const auto scaled = [&](const Sites& from) {
       Vector out(2 * n_);
       for (std::size_t i = 0; i < n_; ++i) {
-        out[i] = scale_[i] * from.tau[i];
-        out[n_ + i] = std::sqrt(scale_[i]) * from.nu[i];
+        const double root = std::sqrt(copies_[i]);
+        out[i] = scale_[i] / root * from.tau[i];
+        out[n_ + i] = std::sqrt(scale_[i]) / root * from.nu[i];
       }
       return out;
     };
@@ -201,8 +217,9 @@ private:
     Sites out = image;
     for (std::size_t i = 0; i < n_; ++i)
       if (image.tau[i] != 0.0 && next[i] >= 0.0) {
-        out.tau[i] = next[i] / scale_[i];
-        out.nu[i] = next[n_ + i] / std::sqrt(scale_[i]);
+        const double root = std::sqrt(copies_[i]);
+        out.tau[i] = next[i] * root / scale_[i];
+        out.nu[i] = next[n_ + i] * root / std::sqrt(scale_[i]);
       }
     return out;
   }

@@ -15,12 +15,14 @@ namespace bayesvm::sites {
 
 using Vector = std::vector<double>;
 
-// n labels, and what is known of their sites: which stay at zero (null: none).
+// n labels of a kind, which of their sites stay at zero, and how much each counts (null: none, and one). A row with a
+// weight above one occurs that many times; one with a weight below one occurs once, with a power of its probability.
 struct Terms {
   const double* y;
   std::size_t n;
-  const Moments& moments;
-  const std::uint8_t* frozen;
+  LabelKind kind;
+  const std::uint8_t* frozen = nullptr;
+  const double* weights = nullptr;
 };
 
 // tol and drop as in bayesvm.inference.ep, sweeps at most, the tolerance to which the moments of a rough fixed point
@@ -37,7 +39,7 @@ struct Sites {
   Vector tau, nu;
 };
 
-// Marginals under sites: alpha = nu - tau m, rest = 1 - v tau.
+// Marginals under sites: alpha = nu - tau m, rest = 1 - v tau, of all copies of a row.
 struct Marginals {
   Vector mean, var, alpha, rest;
 };
