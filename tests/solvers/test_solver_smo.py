@@ -144,3 +144,16 @@ def test_auto_chooses_by_size_support_and_memory():
     assert chosen[40_000, "SoftInsensitive", True] is SMO
     assert chosen[500, "Hinge", True] is SMO
     assert chosen[40_000, "Logistic", False] is Newton
+
+
+def test_steps_that_rounding_keeps_from_the_tolerance_are_told_from_too_few():
+    # two rows that are nearly the same have different labels, which count a million times
+    far, near = np.array([-0.5, 0.5, 0.45]), 0.01
+    x = np.array([far[0], 0.0, far[1], near])
+    K = 1e5 * np.exp(-0.5 * np.subtract.outer(x, x) ** 2 / 0.25)
+    y, likelihood = np.array([-1.0, 1.0, 1.0, -1.0]), Weighted(Trigonometric(), np.full(4, 1e6))
+    newton = Newton().solve(K, y, likelihood)
+    result = SMO(max_iter=50_000).solve(K, y, likelihood)
+    assert result.status is Status.STALLED
+    assert np.allclose(result.f, newton.f, atol=1e-6)
+    assert SMO(max_iter=3).solve(K, y, likelihood).status is Status.MAX_ITER

@@ -78,7 +78,10 @@ class SMO(Solver):
             if kkt <= self.tol or not result.status.ok:
                 break
             run.sharpen(float(np.clip(0.5 * self.tol / kkt, 1e-4, 0.1)) * run.tol)
-        return _mode(result, d, kkt, smooth, self.tol)
+        status = Status.CONVERGED if kkt <= self.tol else result.status
+        if status is Status.MAX_ITER and smooth and kkt <= _rounding(K, result.alpha, d):
+            status = Status.STALLED
+        return _mode(result, d, kkt, smooth, status)
 
 
 def _feasible(dual: Dual, d: Derivatives) -> Vector | None:
@@ -93,8 +96,13 @@ def _residual(result: DualResult, d: Derivatives) -> float:
     return float(np.max(np.abs(result.alpha + d.gradient)) / max(1.0, float(np.max(np.abs(d.gradient)))))
 
 
-def _mode(result: DualResult, d: Derivatives, kkt: float, smooth: bool, tol: float) -> MAPResult:
-    status = Status.CONVERGED if kkt <= tol else result.status
+def _rounding(K: Matrix, alpha: Vector, d: Derivatives) -> float:
+    r"""Return the residual that rounding leaves: :math:`\epsilon \sum_j |K_{ij} \alpha_j|` in f times the curvature."""
+    off = 4.0 * np.finfo(float).eps * (np.abs(K) @ np.abs(alpha))
+    return float(np.max(d.curvature * off) / max(1.0, float(np.max(np.abs(d.gradient)))))
+
+
+def _mode(result: DualResult, d: Derivatives, kkt: float, smooth: bool, status: Status) -> MAPResult:
     alpha = -d.gradient if smooth else result.alpha
     objective = float(0.5 * (alpha @ result.f) + np.sum(d.loss))
     return MAPResult(alpha, result.f, objective, d, kkt, result.n_iter, status)
