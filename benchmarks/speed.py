@@ -4,8 +4,9 @@ Processor time of one thread, the functions in turn, the least of a few runs. Al
 ``Gaussian() + Constant()``, so that no choice of models is timed. Parts: ``ringnorm`` and ``ringnorm-ard`` (fit with
 1000 rows), ``small`` (fits with 140 to 170 rows), ``neo`` (fits of the IDA sets beside neo-ls-svm's), ``evaluation``
 (one evidence with gradient over the work that cannot be avoided), ``ep`` (the same by expectation propagation over
-Laplace's), ``noise`` (regression beside ``GPRegressor``), ``sinc`` (regression beside scikit-learn's), ``ls``
-(least squares), ``variational`` (one bound with gradient over Laplace's evidence) and ``prediction`` (100000 rows).
+Laplace's), ``sweeps`` (its fixed point in native code beside NumPy), ``noise`` (regression beside ``GPRegressor``),
+``sinc`` (regression beside scikit-learn's), ``ls`` (least squares), ``variational`` (one bound with gradient over
+Laplace's evidence) and ``prediction`` (100000 rows).
 Set OPENBLAS_NUM_THREADS=1.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,7 +27,10 @@ from sklearn.model_selection import ShuffleSplit
 
 from bayesvm import BayesianLSSVC, BayesianSVC, BayesianSVR, GPRegressor
 from bayesvm.inference import EP
+from bayesvm.inference.sweep import GramPrior
 from bayesvm.kernels import Constant, Gaussian
+from bayesvm.kernels.inputs import Inputs
+from bayesvm.likelihoods import Logistic, Probit, RaisedCosine, Trigonometric, Weighted
 from bayesvm.solvers import Newton
 from benchmarks._common import load, ringnorm, table
 from benchmarks.evaluation import HEAD as EVALUATION_HEAD
@@ -141,6 +146,22 @@ def ep() -> Figures:
     return ["n", "likelihood", "tolerance", "laplace ms", "ep ms", "ep factorisations", "ratio (4, 10)"], rows
 
 
+def sweeps() -> Figures:
+    """Return the fixed point of expectation propagation in native code beside NumPy, from the sites of a neighbour."""
+    rows = []
+    for n in (150, 400):
+        X, y = ringnorm(n, np.random.default_rng(0))
+        K = (Gaussian(4.0, 4.0) + Constant(1.0)).gram(Inputs(X))
+        for label in (Trigonometric(), RaisedCosine(), Logistic(), Probit()):
+            for terms in (label, Weighted(label, np.resize([0.3, 1.0, 2.5], n))):
+                start = EP().infer(1.05 * K, y, terms)[1].latent
+                both = [EP().iterate, EP().iterate_in_numpy]
+                work = [functools.partial(find, GramPrior(K), y, terms, start) for find in both]
+                native, numpy = (1e3 * t for t in processor_seconds(work, 9))
+                rows.append([n, repr(label), "no" if terms is label else "yes", native, numpy, numpy / native])
+    return ["n", "likelihood", "weights", "native ms", "numpy ms", "times"], rows
+
+
 def insensitive(kernel: Any, **options: Any) -> BayesianSVR:
     """Return the regressor that is timed."""
     return BayesianSVR(kernel, likelihood="soft-insensitive", **options)
@@ -232,6 +253,7 @@ PARTS: dict[str, Callable[[], Figures]] = {
     "neo": neo,
     "evaluation": evaluation,
     "ep": ep,
+    "sweeps": sweeps,
     "noise": noise,
     "sinc": sinc,
     "ls": ls,
