@@ -5,9 +5,10 @@ and of the size of the noise is nearly what a robust noise model says. So with f
 it. They are screened, on some of the rows: after every few evaluations the lower half is abandoned, since the surface
 has as a rule one optimum. From the best end the search goes on with the noise model itself, from the likeliest of a few
 shapes of its density with the same variance (:meth:`~bayesvm.likelihoods.base.Likelihood.matching`). If its evidence
-jumps, it begins with a few steps on the smooth surrogate (:mod:`bayesvm.hyper.surrogate`), and then predicts the jumps
-(:mod:`bayesvm.hyper.jumps`). The ends of abandoned starts are evaluated once, so that the history holds evidences of
-the model; should one of them be higher, the search goes on from there, too.
+jumps, it begins with a few steps on the smooth surrogate (:mod:`bayesvm.hyper.surrogate`), whose modes are far apart
+(:mod:`bayesvm.hyper.approached`), and then predicts the jumps (:mod:`bayesvm.hyper.jumps`). The ends of abandoned
+starts are evaluated once, so that the history holds evidences of the model; should one of them be higher, the search
+goes on from there, too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesvm.hyper.approached import far_from_modes
 from bayesvm.hyper.bfgs import SearchStatus
 from bayesvm.hyper.jumps import climb
 from bayesvm.hyper.low_rank import LowRankObjective
@@ -72,7 +74,7 @@ def maximize_from_companion(
             history.append(_joined(starts[i], record, maximum.history[0], own=i == best))
             continue
         end = _matching(objective, companion, record.end)[0]
-        value = evaluate_point(objective, end, maximum.latent).value
+        value = evaluate_point(far_from_modes(objective), end, maximum.latent).value
         ended = StartRecord(starts[i], end, value, record.evaluations + 1, record.status, record.seconds)
         if value > maximum.value and not first.interrupted:
             maximum = _from_shapes(maximizer, objective, [end], None, budget)
@@ -122,7 +124,7 @@ def _from_shapes(
 ) -> Maximum:
     """Maximise the objective from the given points, which are one start, and return its record alone."""
     smoothed = objective.likelihood.smoothed
-    smooth = objective if smoothed is objective.likelihood else with_likelihood(objective, smoothed)
+    smooth = objective if smoothed is objective.likelihood else far_from_modes(with_likelihood(objective, smoothed))
     once, stages = dataclasses.replace(maximizer, max_evaluations=1), []
     if len(starts) > LIKELY:
         shapes = once.maximize(smooth, starts, latent=latent)
