@@ -233,7 +233,7 @@ def sinc() -> Figures:
                 lambda X=X, y=y: insensitive(Gaussian() + Constant()).fit(X, y),
                 lambda X=X, y=y, peer=peer: peer.fit(X, y),
             ],
-            1,
+            3,
         )
         rows.append([n, ours, theirs, theirs / ours, goal])
     return ["n", "BayesianSVR s", "scikit-learn s", "times faster", "goal"], rows
