@@ -94,3 +94,23 @@ def test_log_odds(likelihood):
     np.testing.assert_array_equal(odds, -odds[::-1])
     up, down = (likelihood.log_predictive(np.full(5, y), m, v) for y in (1.0, -1.0))
     np.testing.assert_allclose(odds, up - down, rtol=1e-10, atol=1e-13)
+
+
+OWN = [*INSTANCES, lib.SoftInsensitive().fix("C"), lib.Huber().fix("epsilon")]
+
+
+@pytest.mark.parametrize("likelihood", OWN, ids=repr)
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_curvatures_with_parameters_of_their_own(likelihood, weighted):
+    rng = np.random.default_rng(2)
+    n = 40
+    y = np.sign(rng.normal(size=n)) if isinstance(likelihood, lib.Classification) else rng.normal(size=n)
+    f = 0.9 * np.sign(y) * rng.uniform(-1, 1, n)
+    terms = lib.Weighted(likelihood, rng.uniform(0.0, 3.0, n)) if weighted else likelihood
+    thetas = np.repeat(likelihood.theta + 0.3 * rng.normal(size=(8, likelihood.n_free)), 5, axis=0)
+    wanted = [
+        terms.with_theta(theta).part(np.array([i])).derivatives(y[i : i + 1], f[i : i + 1]).curvature[0]
+        for i, theta in enumerate(thetas)
+    ]
+    np.testing.assert_allclose(terms.curvatures(y, f, thetas), wanted, rtol=1e-13)
+    assert terms.part(np.arange(0)).curvatures(y[:0], f[:0], thetas[:0]).size == 0

@@ -39,7 +39,6 @@ from bayesvm.hyper.covariance import PosteriorCovariance, PriorCovariance, diffe
 from bayesvm.hyper.objective import Evaluation, EvidenceObjective
 from bayesvm.inference.base import Posterior
 from bayesvm.likelihoods.base import Likelihood
-from bayesvm.likelihoods.native import fast_derivatives
 from bayesvm.linalg.determinant_update import log_det_change
 from bayesvm.linalg.eigen import symmetric_eigen
 from bayesvm.typing import Indices, Matrix, Vector
@@ -171,10 +170,8 @@ class OutputOutlook:
         counts = changed.sum(axis=0)
         ends, rows = np.cumsum(counts), near[part]
         y, latent = self.y[rows], self.latent[rows] + np.einsum("ij,ij->i", self.J[rows], steps[k])
-        W, free = np.empty(rows.size), self.J.shape[1] - likelihood.n_free
-        for step, start, end in zip(steps, ends - counts, ends):
-            there = likelihood.with_theta(likelihood.theta + step[free:]).part(rows[start:end])
-            W[start:end] = fast_derivatives(there, y[start:end], latent[start:end]).curvature
+        there = likelihood.theta + steps[k, self.J.shape[1] - likelihood.n_free :]
+        W = likelihood.part(rows).curvatures(y, latent, there)
         at = np.zeros((len(steps), int(counts.max(initial=0))), dtype=np.intp)
         D, place = np.zeros(at.shape), np.arange(rows.size) - (ends - counts)[k]
         at[k, place], D[k, place] = part, W - self.curvature[rows]  # a D of zero changes no determinant

@@ -230,6 +230,15 @@ class Likelihood(Parameterized, ABC):
         s = self.slope(y)
         return Derivatives(p.loss, s * p.gradient, p.curvature, s * p.third)
 
+    def curvatures(self, y: Vector, f: Vector, thetas: Matrix) -> Vector:
+        """Return d2loss/df2 of samples with free parameters of their own, the logarithms of which are rows of theta."""
+        found = np.empty_like(f)
+        changes = np.flatnonzero((thetas[1:] != thetas[:-1]).any(axis=1)) + 1
+        for rows in np.split(np.arange(f.size), changes) if f.size else []:
+            own = self.with_theta(thetas[rows[0]]).part(rows)
+            found[rows] = own.derivatives(y[rows], f[rows]).curvature
+        return found
+
     def theta_derivatives(self, y: Vector, f: Vector) -> ThetaDerivatives:
         """Return the derivatives of (loss, dloss/df, d2loss/df2) in the free parameters' logarithms."""
         p = self.profile_theta(self.argument(y, f))

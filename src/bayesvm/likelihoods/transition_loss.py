@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from bayesvm.likelihoods.base import Derivatives, Likelihood, Regression
 from bayesvm.likelihoods.gaussian_noise import GaussianNoise
 from bayesvm.parameters import Bounds
-from bayesvm.typing import Vector
+from bayesvm.typing import Matrix, Vector
 
 Mask = NDArray[np.bool_]
 
@@ -138,6 +138,15 @@ class TransitionLoss(Regression):
         p, beyond = self.profile(t), np.abs(t) - (1.0 - self.beta) * self.epsilon
         chord = np.abs(p.gradient) / np.where(beyond > 0.0, beyond, 1.0)
         return np.where(beyond > 0.0, np.maximum(p.curvature, chord), p.curvature)
+
+    def curvatures(self, y: Vector, f: Vector, thetas: Matrix) -> Vector:
+        """Return d2loss/df2 of samples with parameters of their own."""
+        free = dict(zip(self.names, np.exp(thetas.T), strict=True))
+        C, epsilon = free.get("C", self.C), free.get("epsilon", self.epsilon)
+        width = 2.0 * self.beta * epsilon
+        p = (np.abs(y - f) - (1.0 - self.beta) * epsilon) / width
+        bend = self.slopes(np.clip(p, 0.0, 1.0))[1]
+        return np.where((p >= 0.0) & (p <= 1.0), C / width * bend, 0.0)
 
     def _zones(self, t: Vector) -> tuple[Vector, Vector, Mask, Mask]:
         """Return |t|, p in [0, 1], whether t lies in a zone (ends included) and whether beyond it."""

@@ -114,6 +114,10 @@ class Weighted(Likelihood):
         w, p = self.checked(np.size(t)), self.likelihood.profile(t)
         return Derivatives(w * np.where(w > 0.0, p.loss, 0.0), w * p.gradient, w * p.curvature, w * p.third)
 
+    def curvatures(self, y: Vector, f: Vector, thetas: Matrix) -> Vector:
+        """Return the weighted second derivatives."""
+        return self.checked(f.size) * self.likelihood.curvatures(y, f, thetas)
+
     def majorant(self, t: Vector) -> Vector:
         """Return the weighted majorants."""
         return self.checked(np.size(t)) * self.likelihood.majorant(t)
