@@ -16,7 +16,7 @@ from bayesvm.estimators.kernel_fisher import KernelFisherDiscriminant
 from bayesvm.estimators.ls_svm import BayesianLSSVC, BayesianLSSVR
 from bayesvm.exceptions import ConvergenceWarning, NotPositiveDefiniteError
 from bayesvm.hyper import LogNormal
-from bayesvm.kernels import MLP, Gaussian, Linear, Matern32, Matern52, Polynomial
+from bayesvm.kernels import MLP, Constant, Gaussian, Linear, Matern32, Matern52, Polynomial
 from bayesvm.testing.differences import five_point, relative_error
 
 X, Y = make_moons(120, noise=0.25, random_state=0)
@@ -210,6 +210,16 @@ def test_singular_gram_through_the_estimators():
     assert linear.gamma_eff_ < 3.0 + 1e-9
     constant = BayesianLSSVC().fit(np.ones((20, 2)), np.arange(20) % 2)
     assert np.allclose(constant.predict_proba(np.ones((1, 2))), 0.5)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Gaussian() * Linear() + Constant()])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_equal_rows_have_the_share_of_their_labels_whatever_is_left_out(kernel, seed):
+    same, labels = np.ones((50, 1)), np.random.default_rng(seed).random(50) < 0.5
+    expected = BayesianLSSVC(kernel).fit(same, labels).predict_proba(same[:1])
+    for options in ({"n_components": 3}, {"landmarks": 5}):
+        found = BayesianLSSVC(kernel, **options).fit(same, labels).predict_proba(same[:1])
+        np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 # -- large data --------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def test_leading_pairs_and_conjugate_gradients(weighted):
     weights = np.random.default_rng(1).uniform(0.5, 2.0, size=150) if weighted else None
     design = Design(150, True, weights)
     complete = complete_spectrum(K, y, design)
-    spectrum = leading_spectrum(K.__matmul__, complete.trace, y, design, 30, np.random.default_rng(0))
+    spectrum = leading_spectrum(K.__matmul__, complete.trace, complete.whole, y, design, 30, np.random.default_rng(0))
     assert np.all(spectrum.values <= complete.values[:30] * (1.0 + 1e-10))
     np.testing.assert_allclose(
         np.sum(spectrum.power) + spectrum.rest, np.sum(complete.power), rtol=1e-10
@@ -69,3 +69,16 @@ def test_leading_pairs_and_conjugate_gradients(weighted):
     np.testing.assert_allclose(iterative.bias, exact.bias, atol=1e-7)
     stopped = solve_iterative(K.__matmul__, spectrum, y, 1e6, tol=1e-14, max_iter=2)
     assert not stopped.status.ok
+
+
+def test_a_kernel_that_is_constant_over_the_rows_leaves_the_bias_alone():
+    rng = np.random.default_rng(5)
+    K, y, design = np.full((40, 40), 2.0), rng.normal(size=(40, 1)), Design(40)
+    spectrum = leading_spectrum(K.__matmul__, 1e-14, 80.0, y, design, 3, rng)
+    assert spectrum.trace == 0.0
+    np.testing.assert_array_equal(spectrum.values, 0.0)
+    found = level2(spectrum)
+    first = solve_iterative(K.__matmul__, spectrum, y, found.gamma)
+    assert first.status.ok
+    assert first.residual < 1e-6
+    np.testing.assert_allclose(first.latent, np.mean(y), atol=1e-2)

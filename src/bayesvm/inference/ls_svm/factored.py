@@ -25,6 +25,7 @@ import numpy as np
 
 from bayesvm.inference.ls_svm.design import VANISHING, Design
 from bayesvm.inference.ls_svm.level2 import LevelTwo, gamma_range
+from bayesvm.inference.ls_svm.spectrum import beyond_rounding
 from bayesvm.linalg.cholesky import cholesky
 from bayesvm.linalg.eigen import Complement
 from bayesvm.typing import Matrix
@@ -60,9 +61,10 @@ def factored(K: Matrix, y: Matrix, design: Design, log_gamma: float) -> Factored
     """
     complement = Complement.of(design.root) if design.bias else None
     G, c = design.scaled_gram(K), design.scaled(y)
+    whole = float(np.trace(G))
     if complement is not None:
         G, c = complement.compress(G), complement.project(c)
-    low, high = gamma_range(design, float(np.trace(G)))
+    low, high = gamma_range(design, beyond_rounding(float(np.trace(G)), whole), whole)
     at = float(np.clip(log_gamma, low, high))
     for _ in range(STEPS):
         lowest, highest = at <= low + ROUNDING, at >= high - ROUNDING

@@ -25,7 +25,7 @@ import numpy as np
 
 from bayesvm.inference.base import Evidence
 from bayesvm.inference.ls_svm.design import VANISHING, Design
-from bayesvm.inference.ls_svm.spectrum import CONSTANT
+from bayesvm.inference.ls_svm.spectrum import beyond_rounding
 from bayesvm.linalg.cholesky import Cholesky, cholesky, scaled_plus_products
 from bayesvm.linalg.eigen import triangle_less_both
 from bayesvm.solvers.base import Status
@@ -66,9 +66,8 @@ class Joint:
         C, whole = np.ascontiguousarray(design.scaled_gram(K)), float(design.counts @ np.diagonal(K))
         s = design.root / np.sqrt(design.total)
         Ks = C @ s if design.bias else np.zeros(design.n)
-        trace = float(np.trace(C)) - float(s @ Ks)
-        trace = trace if trace > CONSTANT * whole else 0.0
-        mean = (trace or max(whole, np.finfo(float).tiny)) / design.freedom
+        trace = beyond_rounding(float(np.trace(C)) - float(s @ Ks), whole)
+        mean = (trace or whole or 1.0) / design.freedom
         gamma = float(np.exp(relative)) / mean
         if design.bias:
             triangle_less_both(C, s, Ks - 0.5 * (float(s @ Ks) + mean) * s)

@@ -53,11 +53,10 @@ def _finished(
 def solve_direct(K: Matrix, y: Matrix, design: Design, gamma: float) -> LevelOne:
     r"""Solve by one factor of :math:`C = \tilde K + I/\gamma`: :math:`b = s^\top C^{-1} S y / s^\top C^{-1} s`.
 
-    The ridge is at least what rounding does to the eigenvalues of :math:`\tilde K`: gamma has no meaning, and is as
-    large as may be, where the kernel is constant over the rows.
+    The ridge is that of :func:`_ridge`.
     """
     C = np.array(design.scaled_gram(K))
-    C[np.diag_indices(design.n)] += max(1.0 / gamma, 4.0 * np.finfo(float).eps * float(np.trace(C)))
+    C[np.diag_indices(design.n)] += _ridge(gamma, float(np.trace(C)))
     factor = cholesky(C, overwrite=True, what="K + I/gamma (is the kernel positive definite?)")
     a = factor.solve(np.asfortranarray(design.scaled(y)))
     if design.bias:
@@ -86,9 +85,9 @@ def solve_iterative(
 
     The preconditioner inverts :math:`\tilde K + I/\gamma` on their span and is :math:`\gamma` elsewhere, so that the
     condition number is about :math:`1 + \gamma\lambda` with the largest eigenvalue that was not computed. ``tol`` is
-    the largest relative residual, ``max_iter`` the largest number of products.
+    the largest relative residual, ``max_iter`` the largest number of products. The ridge is that of :func:`_ridge`.
     """
-    design, V = spectrum.design, spectrum.basis
+    design, V, gamma = spectrum.design, spectrum.basis, 1.0 / _ridge(gamma, spectrum.whole)
     gain = gamma / (1.0 + gamma * spectrum.values)
     centred = centred_product(product, design)
 
@@ -104,6 +103,14 @@ def solve_iterative(
     alpha = design.scaled(design.centred(result.x))
     status = Status.CONVERGED if result.converged else Status.MAX_ITER
     return _finished(alpha, product(alpha), y, design, gamma, result.n_iter + 1, status)
+
+
+def _ridge(gamma: float, whole: float) -> float:
+    r"""Return :math:`1/\gamma`, but at least what rounding does to the eigenvalues of :math:`\tilde K`.
+
+    gamma has no meaning, and is as large as may be, where the kernel is constant over the rows.
+    """
+    return max(1.0 / gamma, 4.0 * float(np.finfo(float).eps) * whole)
 
 
 def _spectral(spectrum: Spectrum, y: Matrix, gamma: float) -> Matrix:

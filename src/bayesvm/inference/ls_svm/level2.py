@@ -57,9 +57,13 @@ class LevelTwo:
     starts: int  #: Number of local maxima that were compared.
 
 
-def gamma_range(design: Design, trace: float) -> tuple[float, float]:
-    """Return the range of the logarithm of gamma; it moves with the trace of the centred Gram matrix."""
-    trace = max(trace, 1e-100)  # a kernel that is constant over the rows has none, and gamma no meaning
+def gamma_range(design: Design, trace: float, whole: float) -> tuple[float, float]:
+    """Return the range of the logarithm of gamma; it moves with the trace of the centred Gram matrix.
+
+    Where that is zero the kernel is constant over the rows and gamma has no meaning. It moves with the trace before
+    centring then, so that its least value leaves the function to the bias.
+    """
+    trace = trace or whole or 1.0
     low, high = np.log(LEAST / trace), np.log(design.freedom / (design.least_noise * trace))
     return float(low), float(high)
 
@@ -82,7 +86,7 @@ def level2_terms(spectrum: Spectrum, log_gamma: Vector) -> tuple[Vector, Vector,
 
 def level2(spectrum: Spectrum) -> LevelTwo:
     """Solve (4.8): every local maximum on the range of gamma is refined, and the highest is kept."""
-    low, high = gamma_range(spectrum.design, spectrum.trace)
+    low, high = gamma_range(spectrum.design, spectrum.trace, spectrum.whole)
     grid = np.linspace(low, high, GRID)
     slopes = level2_terms(spectrum, grid)[1]
 

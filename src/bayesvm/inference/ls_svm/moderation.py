@@ -50,7 +50,7 @@ class Moderator:
         error = latent - np.where(is_plus > 0.0, inside, outside)
         freedom = max(float(counts.sum()) - gamma_eff, np.finfo(float).eps)
         noise = np.sum(v * error**2, axis=0) / freedom
-        least = np.finfo(float).eps * np.maximum((inside - outside) ** 2, np.finfo(float).eps)
+        least = np.finfo(float).eps * np.maximum(np.max(latent**2, axis=0), np.finfo(float).eps)  # rounding of latent
         return cls(inside, outside, np.maximum(noise, least), np.log(plus / minus), mixtures)
 
     def log_odds(self, mean: Matrix, spreads: Matrix) -> Matrix:

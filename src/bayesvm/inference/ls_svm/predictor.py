@@ -28,6 +28,9 @@ from bayesvm.linalg.cholesky import Cholesky
 from bayesvm.linalg.eigen import Product
 from bayesvm.typing import Matrix, Vector
 
+#: A variance below this share of the two squared lengths whose difference it is, is rounding.
+ROUNDING = 16.0 * float(np.finfo(float).eps)
+
 
 @dataclasses.dataclass(frozen=True)
 class GroupCentres:
@@ -65,9 +68,10 @@ class Predictor:
         result = np.empty((K_s.shape[0], mixtures.shape[1]))
         for j, mixture in enumerate(mixtures.T):
             u = U - a.shift @ mixture
-            distance = k_ss - 2.0 * (to_anchors @ mixture) + float(mixture @ a.gram @ mixture)
-            result[:, j] = distance - (u * u) @ self.gain
-        return np.maximum(result, 0.0) / self.mu
+            lengths = k_ss + float(mixture @ a.gram @ mixture)
+            left = lengths - 2.0 * (to_anchors @ mixture) - (u * u) @ self.gain
+            result[:, j] = np.where(left > ROUNDING * lengths, left, 0.0)
+        return result / self.mu
 
     @property
     def centre(self) -> Vector:

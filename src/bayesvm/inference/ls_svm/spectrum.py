@@ -32,6 +32,7 @@ class Spectrum:
     targets: Matrix  #: Targets in the basis of the eigenvectors, :math:`V^\top S y`; shape (r, q).
     rest: float  #: Squared norm, summed over outputs, of the centred targets outside the span of the eigenvectors.
     trace: float  #: Sum of all eigenvalues, computed or not.
+    whole: float  #: The same before centring: what rounding of products and eigenvalues is relative to.
     size: int  #: Dimension of the space, n - 1 (n without bias).
     design: Design  #: Weights and bias.
     #: Orthonormal eigenvectors (in the space scaled by S); None where the basis is that of features; shape (n, r).
@@ -69,6 +70,11 @@ class Spectrum:
         return self.vectors
 
 
+def beyond_rounding(trace: float, whole: float) -> float:
+    """Return the sum of the eigenvalues, zero if it is rounding: then the kernel is constant over the rows."""
+    return trace if trace > CONSTANT * whole else 0.0
+
+
 def complete_spectrum(K: Matrix, y: Matrix, design: Design) -> Spectrum:
     """Diagonalise the Gram matrix, which may be singular, in the complement of s.
 
@@ -93,15 +99,18 @@ def complete_spectrum(K: Matrix, y: Matrix, design: Design) -> Spectrum:
             f"from {values[-1]:.3g} to {values[0]:.3g}"
         )
     values = np.maximum(values, 0.0)
-    if np.sum(values) <= CONSTANT * whole:
-        values = np.zeros_like(values)
-    return Spectrum(values, Z.T @ c, 0.0, float(np.sum(values)), design.size, design, vectors)
+    trace = beyond_rounding(float(np.sum(values)), whole)
+    values = values if trace > 0.0 else np.zeros_like(values)
+    return Spectrum(values, Z.T @ c, 0.0, trace, whole, design.size, design, vectors)
 
 
 def leading_spectrum(
-    product: Product, trace: float, y: Matrix, design: Design, k: int, rng: np.random.Generator
+    product: Product, trace: float, whole: float, y: Matrix, design: Design, k: int, rng: np.random.Generator
 ) -> Spectrum:
-    """Return the k leading eigenpairs from products; ``trace`` is that of the centred, scaled Gram matrix."""
+    """Return the k leading eigenpairs from products.
+
+    ``trace`` is that of the centred, scaled Gram matrix, ``whole`` the same before centring.
+    """
     k = min(k, design.size)
     pairs = leading_pairs(centred_product(product, design), design.n, k, rng)
     vectors = design.centred(pairs.vectors)
@@ -109,7 +118,9 @@ def leading_spectrum(
     targets = vectors.T @ scaled
     outside = scaled - vectors @ targets
     rest = float(np.einsum("ij,ij->", outside, outside))
-    return Spectrum(pairs.values, targets, rest, trace, design.size, design, vectors, pairs.residual)
+    trace = beyond_rounding(trace, whole)
+    values = pairs.values if trace > 0.0 else np.zeros_like(pairs.values)
+    return Spectrum(values, targets, rest, trace, whole, design.size, design, vectors, pairs.residual)
 
 
 def centred_product(product: Product, design: Design) -> Product:
@@ -146,18 +157,21 @@ def feature_spectrum(sums: FeatureSums, design: Design) -> tuple[Spectrum, Matri
         cross = cross - total * np.outer(sums.mean, sums.y_mean)
         square = square - total * float(sums.y_mean @ sums.y_mean)
     values, Z = symmetric_eigen(0.5 * (C + C.T))
-    keep = values > NEGLIGIBLE * max(float(values[0]), 0.0)
+    whole = float(np.trace(sums.products))
+    trace = beyond_rounding(float(np.sum(np.maximum(values, 0.0))), whole)
+    keep = values > (NEGLIGIBLE * float(values[0]) if trace > 0.0 else np.inf)
     values, Z = values[keep], Z[:, keep]
     root = np.sqrt(values)
     targets = (Z.T @ cross) / root[:, None]
     rest = max(0.0, square - float(np.einsum("ij,ij->", targets, targets)))
-    spectrum = Spectrum(values, targets, rest, float(np.sum(values)), design.size, design)
+    spectrum = Spectrum(values, targets, rest, float(np.sum(values)), whole, design.size, design)
     return spectrum, Z * root
 
 
 __all__ = [
     "FeatureSums",
     "Spectrum",
+    "beyond_rounding",
     "centred_product",
     "complete_spectrum",
     "feature_spectrum",

@@ -163,10 +163,10 @@ def leading_levels(
     """Return the levels with the k leading eigenpairs, its coefficients by conjugate gradients."""
     product = GramProduct(kernel, X)
     v = design.counts
-    trace = float(v @ kernel.diag(X))
+    trace = whole = float(v @ kernel.diag(X))
     if design.bias:
         trace -= float(v @ product(v[:, None])[:, 0]) / design.total
-    spectrum = leading_spectrum(product, trace, y, design, k, rng)
+    spectrum = leading_spectrum(product, trace, whole, y, design, k, rng)
     found = level2(spectrum)
     first = solve_iterative(product, spectrum, y, found.gamma)
     predictor = row_predictor(product, spectrum, first, found, groups)
@@ -174,7 +174,7 @@ def leading_levels(
     report = Approximation(
         "leading eigenpairs",
         spectrum.values.size,
-        left_out=spectrum.left_out / trace if trace > 0.0 else 0.0,
+        left_out=spectrum.left_out / spectrum.trace if spectrum.trace > 0.0 else 0.0,
         pair_residual=_relative(spectrum),
         solve_residual=first.residual,
         n_products=first.n_iter,
