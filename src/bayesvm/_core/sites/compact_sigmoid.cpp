@@ -124,7 +124,8 @@ Moment CompactSigmoid::to_power(double mean, double var, double power) const {
   if (mean < -1.0 - kDeep * scale) return beyond(mean, scale, power);
   const double edge = (-1.0 - mean) / scale, low = std::max(edge, -kReach);
   const double end = (1.0 - mean) / scale, tail = upper_tail(end);
-  const double reach = edge > -kNear ? std::hypot(std::max(edge, 0.0), kFarReach) : kReach;
+  const double inner = std::max(edge, 0.0); // at most kDeep
+  const double reach = edge > -kNear ? std::sqrt(inner * inner + kFarReach * kFarReach) : kReach;
   const double high = std::min(end, reach);
   const double bell_at_end = std::exp(-0.5 * end * end) / kRoot2Pi;
   Nodes<2> nodes;
