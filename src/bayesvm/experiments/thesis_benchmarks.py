@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm import BayesianSVR, GPRegressor
 from bayesvm.experiments.base import Case, Column, Experiment, Numbers, Published, Source, Table, published
+from bayesvm.experiments.thesis_machines import bsvr, gpr
 
 #: File, training rows, partitions in the thesis.
 SETS = {"housing": ("boston", 481, 100), "computer": ("compactiv", 2000, 10), "abalone": ("abalone", 3000, 10)}
@@ -49,8 +49,8 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     """Fit one random partition."""
     data = source.load(params["file"])
     X, y, X_test, y_test = data.random_split(params["rows"], seed)
-    maker = GPRegressor if params["kind"].endswith("GPR") else BayesianSVR
-    machine = maker(ard=params["kind"].startswith("ARD"), n_starts=params.get("starts", 4))
+    maker = gpr if params["kind"].endswith("GPR") else bsvr
+    machine = maker(params, ard=params["kind"].startswith("ARD"))
     began = time.process_time()
     machine.fit(X, y)
     seconds = time.process_time() - began

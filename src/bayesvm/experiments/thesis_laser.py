@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm import BayesianSVR
 from bayesvm.datasets import embed, make_mackey_glass
 from bayesvm.experiments.base import Case, Column, Experiment, Found, Numbers, Source, Table
+from bayesvm.experiments.thesis_machines import bsvr
 
 
 def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
@@ -24,7 +24,7 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     else:
         series = make_mackey_glass(n + m, noise=0.03, random_state=seed)
     X, y = embed(series, 8)
-    machine = BayesianSVR(None, likelihood="soft-insensitive", beta=0.3).fit(X[:-m], y[:-m])
+    machine = bsvr(params, beta=0.3).fit(X[:-m], y[:-m])
     mean, std = machine.predict(X[-m:], return_std=True)
     low, high = machine.predict_interval(X[-m:], 0.95)
     gap = y[-m:] - mean

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm import BayesianSVR, GPRegressor
 from bayesvm.datasets import make_robot_arm
 from bayesvm.experiments.base import Case, Column, Experiment, Numbers, Published, Source, Table
+from bayesvm.experiments.thesis_machines import bsvr, gpr
 
 TWO, SIX = "BSVR, ARD, 2 inputs", "BSVR, ARD, 6 inputs"
 #: Sum of both outputs' test ASE in thousandths, Table 4.6.
@@ -24,9 +24,7 @@ def run(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     d, n = params["inputs"], params["n"]
     X, Y, _ = make_robot_arm(n, n_inputs=d, random_state=seed)
     X_test, Y_test, F_test = make_robot_arm(n, n_inputs=d, random_state=1000 + seed)
-    machine = (BayesianSVR if params["method"] == "BSVR" else GPRegressor)(
-        ard=params["ard"], n_starts=params.get("starts", 4)
-    ).fit(X, Y)
+    machine = (bsvr if params["method"] == "BSVR" else gpr)(params, ard=params["ard"]).fit(X, Y)
     mean = machine.predict(X_test)
     each = 1e3 * np.mean((mean - Y_test) ** 2, axis=0)
     found: Numbers = {

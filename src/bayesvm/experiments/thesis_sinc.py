@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesvm import BayesianSVR, GPRegressor
 from bayesvm.datasets import make_sinc
 from bayesvm.experiments.base import Case, Column, Experiment, Found, Numbers, Published, Source, Table
 from bayesvm.experiments.baselines import grid_svr, kernel_parameters
 from bayesvm.experiments.measures import bound_counts
+from bayesvm.experiments.thesis_machines import bsvr, gpr
 
 #: C, epsilon, noise variance, kappa, -ln P(D), off-bound and on-bound support vectors, test ASE, by beta and size.
 PAPER = {
@@ -44,9 +44,7 @@ def train(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     X, y, _ = make_sinc(params["n"], random_state=seed)
     X_test, _, f_test = make_sinc(params["m"], random_state=1000 + seed)
     began = time.process_time()
-    machine = BayesianSVR(
-        None, likelihood="soft-insensitive", beta=params["beta"], n_starts=params.get("starts", 4)
-    ).fit(X, y)
+    machine = bsvr(params, beta=params["beta"]).fit(X, y)
     seconds = time.process_time() - began
     off, on = bound_counts(machine)
     noise: Any = machine.likelihood_
@@ -161,8 +159,8 @@ def compared(params: Mapping[str, Any], seed: int, source: Source) -> Numbers:
     X, y, _ = make_sinc(params["n"], noise=0.2, random_state=seed)
     X_test, _, f_test = make_sinc(params["m"], noise=0.2, random_state=1000)
     makers: Mapping[str, Callable[[], Any]] = {
-        "BSVR": lambda: BayesianSVR(None, likelihood="soft-insensitive", n_starts=params.get("starts", 4)),
-        "GPR": lambda: GPRegressor(None, n_starts=params.get("starts", 4)),
+        "BSVR": lambda: bsvr(params),
+        "GPR": lambda: gpr(params),
         "SVR": lambda: grid_svr(1, 5, params["grid"]),
     }
     began = time.process_time()
