@@ -9,7 +9,7 @@ from bayesvm import BayesianSVR, GPRegressor
 
 
 def bsvr(params: Mapping[str, Any], **options: Any) -> BayesianSVR:
-    """Return Bayesian support vector regression; kernel and noise are the thesis', not chosen, and inference is exact."""
+    """Return Bayesian support vector regression, exact, with the thesis' kernel and noise: nothing is chosen."""
     given = {"likelihood": "soft-insensitive", "inducing": None, "n_starts": params.get("starts", 4)}
     return BayesianSVR(None, **given, **options)
 
