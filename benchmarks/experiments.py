@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from bayesvm.experiments import EXPERIMENTS
@@ -16,15 +17,16 @@ from benchmarks.page import ROOT
 
 PAGE = ROOT / "docs" / "experiments.md"
 MARK = "<!-- experiments -->\n"
+WIDTH = 120
 
 
 def section(text: str, name: str) -> str:
     """Return the Markdown of an experiment as a section of the page.
 
-    Headings are one level lower; the command is added, the picture and missing files are left out.
+    Headings are one level lower; the command is added, the picture and missing files are left out, prose is wrapped.
     """
     lines = [line for line in text.splitlines() if not line.startswith(("![", "Skipped: "))]
-    text = "\n".join(lines)
+    text = "\n".join(line if line.startswith(("|", "#")) else textwrap.fill(line, WIDTH) for line in lines)
     text = re.sub(r"^### (.*)$", r"**\1**", text, flags=re.MULTILINE)
     text = re.sub(r"^## (.*)$", rf"### \1\n\n`bayesvm reproduce {name}`", text, flags=re.MULTILINE)
     return re.sub(r"\n{3,}", "\n\n", text).strip()

@@ -64,6 +64,11 @@ def test_a_section_of_the_experiments_page():
         section(text, "paper-table1")
         == "### Paper Table 1: What\n\n`bayesvm reproduce paper-table1`\n\n**Title**\n\n| a |"
     )
+    row, prose = "| wide |" * 30, "words " * 30
+    *_, table, first, second = section(f"## Paper Table 1: What\n\n{row}\n{prose}", "paper-table1").splitlines()
+    assert table == row
+    assert max(len(first), len(second)) <= 120
+    assert f"{first} {second}" == prose.strip()
 
 
 def test_the_verdict_does_not_count_our_own_machine_with_one_start():
