@@ -7,7 +7,8 @@
    one module at import; nothing on disk is changed. Only the tests that execute the changed statement run, the quick
    ones first, until one fails; where a statement is executed at import, those that execute anything of the file.
 3. A mutant is *killed* by a failing test or by a test that takes far longer than it did, and *survives* otherwise. One
-   in a statement that no test executes survives as well.
+   in a statement that no test executes survives as well. Every module is first run as a mutant without a change, which
+   has to survive.
 
 ``results.json`` keeps what is finished, and a second run goes on from there; ``survivors.md`` lists what is left.
 """
@@ -31,12 +32,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+
+#: Number of no place: what is run with it has to pass.
+UNCHANGED = -1
+#: Tests that a module has to pass without a change before those with changes count.
+CONTROLS = 20
 
 SWAPPED: Mapping[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub,
@@ -225,8 +231,11 @@ class _Clock:
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
 
 
-def measure(packages: Sequence[str], tests: Sequence[str], out: Path) -> Baseline:
-    """Run the tests under coverage, once, in a process of its own."""
+def measure(files: Iterable[Path], tests: Sequence[str], out: Path) -> Baseline:
+    """Run the tests under coverage of the files' folders, once, in a process of its own.
+
+    Folders, because coverage would import a module that is given by name, and NumPy with it, which loads only once.
+    """
     data = out / "coverage.sqlite"
     times = out / "seconds.json"
     code = (
@@ -247,7 +256,7 @@ def measure(packages: Sequence[str], tests: Sequence[str], out: Path) -> Baselin
     ]
     command = [sys.executable, "-c", code, str(Path(__file__).parent), str(times), *options]
     done = subprocess.run(
-        [*command, *(f"--cov={package}" for package in packages)],
+        [*command, *(f"--cov={folder}" for folder in sorted({path.parent for path in files}))],
         cwd=ROOT,
         env={**os.environ, "COVERAGE_FILE": str(data)},
         check=False,
@@ -321,9 +330,9 @@ def _child(mutant: Mutant, path: Path, tests: Sequence[str]) -> None:
     os._exit(0 if code == 0 else 1)
 
 
-def verdict(mutant: Mutant, path: Path, baseline: Baseline) -> str:
-    """Return ``killed``, ``killed by time``, ``survived`` or ``not executed``."""
-    tests = baseline.of(path, mutant.lines)
+def verdict(mutant: Mutant, path: Path, baseline: Baseline, most: int | None = None) -> str:
+    """Return ``killed``, ``killed by time``, ``survived`` or ``not executed``, by ``most`` of the tests."""
+    tests = baseline.of(path, mutant.lines)[:most]
     if not tests:
         return "not executed"
     limit = 20.0 + 5.0 * sum(baseline.seconds.get(test, 1.0) for test in tests)
@@ -345,12 +354,27 @@ def verdict(mutant: Mutant, path: Path, baseline: Baseline) -> str:
     return "killed by time"
 
 
+def check_controls(
+    mutants: Sequence[Mutant], files: Mapping[str, Path], baseline: Baseline, pool: concurrent.futures.Executor
+) -> None:
+    """End if a module fails in a child process without a change: every mutant would count as killed."""
+    controls = {m.module: dataclasses.replace(m, index=UNCHANGED) for m in mutants}
+    for module, found in {
+        module: pool.submit(verdict, control, files[module], baseline, CONTROLS) for module, control in controls.items()
+    }.items():
+        if found.result().startswith("killed"):
+            sys.exit(f"error: tests fail with {module} unchanged, but imported as a mutant is")
+
+
 # -- all of them ------------------------------------------------------------------------------------------------------
 
 
 def _load_what_all_need() -> None:
-    """Import the libraries that the package uses, so that each child inherits them; not the package itself."""
-    for name in ("numpy", "scipy.linalg", "scipy.special", "scipy.stats", "sklearn.base", "hypothesis", "pytest"):
+    """Import the libraries that the package uses, so that each child inherits them.
+
+    Not the package itself, and no plugin of pytest: it warns of those that are imported before it.
+    """
+    for name in ("numpy", "scipy.linalg", "scipy.special", "scipy.stats", "sklearn.base", "pytest"):
         with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
 
@@ -398,10 +422,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     todo = [mutant for mutant in mutants if mutant.name not in results]
     print(f"{len(mutants)} mutants, {len(todo)} to run", flush=True)
     if todo:
-        baseline = measure(options.packages, options.tests, out)
+        baseline = measure(files.values(), options.tests, out)
         _load_what_all_need()
         context = multiprocessing.get_context("fork")
         with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
+            check_controls(todo, files, baseline, pool)
             running = {pool.submit(verdict, mutant, files[mutant.module], baseline): mutant for mutant in todo}
             for i, done in enumerate(concurrent.futures.as_completed(running), 1):
                 results[running[done].name] = done.result()

@@ -1,7 +1,11 @@
 """Mutation testing: every place is found once and changed alone, and tests that notice kill the mutant."""
 
 import ast
+import concurrent.futures
+import dataclasses
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,6 +95,31 @@ def test_tests_that_notice_kill_a_mutant(before, verdict, mutation, tmp_path, mo
     baseline = mutation.Baseline({str(path): executed}, {})
     (mutant,) = (m for m in mutation.mutants_of("sums_for_mutation", path) if m.before == before)
     assert mutation.verdict(mutant, path, baseline) == verdict
+    unchanged = dataclasses.replace(mutant, index=mutation.UNCHANGED)
+    assert mutation.verdict(unchanged, path, baseline) == ("survived" if verdict == "killed" else verdict)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants run in forked processes")
+def test_a_project_whose_tests_fail_in_a_child_is_refused(mutation, tmp_path, monkeypatch):
+    path, tests = tmp_path / "one_for_mutation.py", tmp_path / "test_one.py"
+    path.write_text("def one():\n    return 1\n")
+    tests.write_text("def test_one():\n    assert False\n")
+    monkeypatch.setattr(mutation, "ROOT", tmp_path)
+    mutants = mutation.mutants_of("one_for_mutation", path)
+    baseline = mutation.Baseline({str(path): {2: ["test_one.py::test_one"]}}, {})
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with pytest.raises(SystemExit, match="one_for_mutation unchanged"):
+            mutation.check_controls(mutants, {"one_for_mutation": path}, baseline, pool)
+
+
+def test_what_children_inherit_lets_pytest_begin(mutation):
+    """Pytest warns of plugins that are imported before it, and warnings are errors."""
+    code = (
+        "import sys; sys.path.insert(0, 'scripts'); import mutation; mutation._load_what_all_need(); import pytest; "
+        "sys.exit(pytest.main(['--collect-only', '-q', '-p', 'no:cacheprovider', 'tests/test_lookup.py']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=mutation.ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_report_counts_and_lists(mutation):
