@@ -107,9 +107,9 @@ def test_a_project_whose_tests_fail_in_a_child_is_refused(mutation, tmp_path, mo
     monkeypatch.setattr(mutation, "ROOT", tmp_path)
     mutants = mutation.mutants_of("one_for_mutation", path)
     baseline = mutation.Baseline({str(path): {2: ["test_one.py::test_one"]}}, {})
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        with pytest.raises(SystemExit, match="one_for_mutation unchanged"):
-            mutation.check_controls(mutants, {"one_for_mutation": path}, baseline, pool)
+    threads, refused = concurrent.futures.ThreadPoolExecutor(1), pytest.raises(SystemExit, match="mutation unchanged")
+    with threads as pool, refused:
+        mutation.check_controls(mutants, {"one_for_mutation": path}, baseline, pool)
 
 
 def test_what_children_inherit_lets_pytest_begin(mutation):
