@@ -57,3 +57,19 @@ def test_the_mode_stays_where_it_is():
     K, y = problem()
     mode = Newton().solve(K, y, LOSSES[0])
     np.testing.assert_allclose(approached(K, y, LOSSES[0], mode.f), mode.f, atol=1e-6)
+
+
+def test_it_ends_where_both_parts_agree(monkeypatch):
+    K, y = problem()
+    steps = []
+
+    class Counted(splitting.Proximal):
+        def __call__(self, v):
+            steps.append(v)
+            return super().__call__(v)
+
+    monkeypatch.setattr(splitting, "Proximal", Counted)
+    approached(K, y, LOSSES[0], Newton().solve(K, y, LOSSES[0]).f)
+    assert len(steps) == 1
+    approached(K, y, LOSSES[0], 0.3 * y)
+    assert len(steps) == 1 + splitting.STEPS

@@ -7,6 +7,7 @@ from ls_svm_problems import random_problem
 from bayesvm.exceptions import NotPositiveDefiniteError
 from bayesvm.hyper.ls_svm import JointObjective, LevelsObjective
 from bayesvm.inference.ls_svm import Design, FeatureSums, complete_spectrum, feature_spectrum
+from bayesvm.inference.ls_svm.spectrum import CONSTANT, NEGATIVE, NEGLIGIBLE, Spectrum, beyond_rounding
 from bayesvm.kernels import Gaussian, Inputs, Linear
 
 
@@ -32,6 +33,53 @@ def test_indefinite_gram_is_refused():
     K = np.diag([1.0, 1.0, -1.0, 1.0])
     with pytest.raises(NotPositiveDefiniteError, match="eigenvalues reach from"):
         complete_spectrum(K, np.ones((4, 1)), Design(4))
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_negative_eigenvalues_are_rounding_if_they_are_small_beside_the_largest(scale):
+    for share, refused in ((0.5, False), (2.0, True)):
+        K = scale * np.diag([1.0, 0.3, 1e-3, -share * NEGATIVE])
+        if refused:
+            with pytest.raises(NotPositiveDefiniteError):
+                complete_spectrum(K, np.ones((4, 1)), Design(4, False))
+        else:
+            assert complete_spectrum(K, np.ones((4, 1)), Design(4, False)).values[-1] == 0.0
+
+
+@pytest.mark.parametrize("whole", [1e-3, 1.0, 1e3])
+def test_a_trace_is_rounding_beside_that_before_centring(whole):
+    assert beyond_rounding(0.5 * CONSTANT * whole, whole) == 0.0
+    assert beyond_rounding(2.0 * CONSTANT * whole, whole) == 2.0 * CONSTANT * whole
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_features_without_weight_in_the_gram_matrix_are_left_out(scale):
+    squares = scale * np.array([1.0, 0.3, 1e-3, 2.0 * NEGLIGIBLE, 0.5 * NEGLIGIBLE])
+    sums = FeatureSums(np.diag(squares), np.zeros(5), np.zeros((5, 1)), np.zeros(1), 1.0)
+    found, coordinates = feature_spectrum(sums, Design(30, False))
+    np.testing.assert_allclose(found.values, squares[:4], rtol=1e-12)
+    assert coordinates.shape == (5, 4)
+    assert found.rest == 1.0
+
+
+def test_constant_features_have_no_spectrum():
+    phi = np.full((30, 2), 0.7)
+    sums = FeatureSums(phi.T @ phi, phi.mean(axis=0), np.zeros((2, 1)), np.zeros(1), 1.0)
+    assert feature_spectrum(sums, Design(30))[0].values.size == 0
+
+
+def test_what_was_not_computed_is_bounded():
+    def spectrum(trace, values, **more):
+        values = np.array(values)
+        return Spectrum(values, np.zeros((values.size, 1)), 0.0, trace, 10.0, 5, Design(6), **more)
+
+    assert spectrum(10.0, [3.0, 1.0]).left_out == 6.0
+    assert spectrum(10.0, [3.0, 1.0]).largest_left_out == 1.0
+    assert spectrum(10.0, [3.0, 1.0], residual=0.25).largest_left_out == 1.25
+    assert spectrum(4.5, [3.0, 1.0]).largest_left_out == 0.5
+    assert spectrum(3.9, [3.0, 1.0]).left_out == 0.0
+    assert spectrum(2.0, [2.0]).largest_left_out == 0.0
+    assert spectrum(2.0, []).largest_left_out == 2.0
 
 
 @pytest.mark.parametrize("bias", [False, True])
