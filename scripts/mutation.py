@@ -98,7 +98,8 @@ class Mutator(ast.NodeTransformer):
 
     Places are operators of arithmetic, comparison and logic (each has one opposite), minus signs (left out), numbers
     (increased by one; zero and one exchanged), truth values (negated) and the values of ``return`` (None). Docstrings,
-    annotations, messages of ``raise``, ``assert`` and calls of the logger are no formulas and are left alone.
+    annotations, decorators, messages of ``raise``, ``assert``, calls of the logger and what routines may save (checks
+    of numbers, copies) are no formulas and are left alone.
     """
 
     def __init__(self, wanted: int | None = None) -> None:
@@ -171,6 +172,14 @@ class Mutator(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.value is not None:
             node.value = self.visit(node.value)
+        return node
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        saves = node.arg == "check_finite" or (node.arg or "").startswith("overwrite")
+        return node if saves else self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.body = [self.visit(statement) for statement in node.body]
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:

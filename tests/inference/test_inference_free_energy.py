@@ -138,3 +138,18 @@ def test_newton_steps_converge_quadratically():
         residuals.append(q.residual)
     assert residuals[1] < 0.1 * residuals[0]
     assert residuals[3] < 1e-10
+
+
+def test_expected_losses_are_moved_to_marginals_nearby_alone():
+    likelihood = NormalizedHinge(1.5)
+    K, y, natural = some_gaussian(likelihood, negative=False)
+    q = VariationalGaussian.of(K, y, likelihood, natural)
+    deviation = np.sqrt(q.var)
+    for mean, var in ((q.mean + 9e-4 * deviation, q.var), (q.mean - 9e-4 * deviation, (1.0 - 9e-4) * q.var)):
+        moved, exact = q.moved(mean, var, 1e-3), likelihood.expected(y, mean, var)
+        np.testing.assert_allclose(moved.loss, exact.loss, rtol=1e-9)
+        np.testing.assert_allclose(moved.curvature, exact.curvature, atol=1e-7)
+    far = np.where(np.arange(y.size) == 3, 1.1e-3, 0.0)
+    assert q.moved(q.mean + far * deviation, q.var, 1e-3) is None
+    assert q.moved(q.mean - far * deviation, q.var, 1e-3) is None
+    assert q.moved(q.mean, (1.0 + far) * q.var, 1e-3) is None

@@ -64,6 +64,14 @@ def test_a_mutant_differs_from_the_source_in_one_place(mutation, tmp_path):
     assert len(names) == 12
 
 
+def test_flags_are_no_formulas(mutation, tmp_path):
+    path = tmp_path / "m.py"
+    path.write_text(
+        "@dataclass(frozen=True)\nclass A:\n    x: int = 2\n\n\nr = qr(x, overwrite_a=True, check_finite=False, k=3)\n"
+    )
+    assert [(m.before, m.after) for m in mutation.mutants_of("m", path)] == [("2", "3"), ("3", "4")]
+
+
 def test_the_tests_of_a_statement_are_those_that_execute_it(mutation):
     path = Path("m.py")
     tests = {"m.py": {2: [""], 9: ["slow", "quick"], 11: ["other"], 20: ["last"]}}

@@ -42,3 +42,21 @@ def test_moderated_odds_are_bayes_rule_of_two_gaussians():
     np.testing.assert_allclose(odds, np.log(expected), atol=1e-9)
     var = predictor.var(K_s, k_ss)
     np.testing.assert_allclose(softmax_log_odds(mean, var)[:, 0], mean[:, 0] / np.sqrt(1.0 + np.pi * var / 8.0))
+
+
+def test_densities_and_mixtures_of_three_weighted_classes():
+    rng = np.random.default_rng(0)
+    number, counts, latent = np.arange(30) % 3, rng.uniform(0.5, 2.0, size=30), rng.normal(size=(30, 3))
+    groups, positive = np.eye(3)[number], np.eye(3)
+    found = Moderator.of(latent, groups, counts, positive, 4.0)
+    sizes = np.bincount(number, counts)
+    for j in range(3):
+        own, z = number == j, latent[:, j]
+        inside, outside = (np.average(z[rows], weights=counts[rows]) for rows in (own, ~own))
+        np.testing.assert_allclose([found.inside[j], found.outside[j]], [inside, outside])
+        noise = counts @ (z - np.where(own, inside, outside)) ** 2 / (counts.sum() - 4.0)
+        np.testing.assert_allclose(found.noise[j], noise)
+        np.testing.assert_allclose(found.log_odds_prior[j], np.log(sizes[j] / (sizes.sum() - sizes[j])))
+        np.testing.assert_allclose(found.mixtures[:, j], np.eye(3)[j])
+        rest = np.where(np.arange(3) == j, 0.0, sizes)
+        np.testing.assert_allclose(found.mixtures[:, 3 + j], rest / rest.sum())
