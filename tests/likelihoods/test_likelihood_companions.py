@@ -5,6 +5,7 @@ import pytest
 from likelihood_instances import IDS, INSTANCES
 
 import bayesvm.likelihoods as lib
+from bayesvm.likelihoods.transition_loss import SHAPES
 
 INSENSITIVE = [lib.SoftInsensitive(), lib.SoftInsensitive(3.0, 0.4, 0.05), lib.Huber(2.0, 0.3), lib.SmoothInsensitive()]
 
@@ -64,3 +65,11 @@ def test_companions_carry_weights():
 @pytest.mark.parametrize("likelihood", [lib.Logistic(), lib.GaussianNoise(), lib.Huber().fix("epsilon")], ids=str)
 def test_itself_where_gaussian_noise_is_no_help(likelihood):
     assert likelihood.companion is likelihood
+
+
+def test_the_companion_has_the_variances_that_the_bounds_permit():
+    noise = lib.SoftInsensitive(5.0, 0.2).bounded(C=(2.0, 50.0), epsilon=(0.05, 0.4))
+    k = SHAPES[0]  # C times epsilon, so that C is between 2.5 and 20
+    expected = [lib.SoftInsensitive(C, k / C).noise_variance for C in (k / 0.05, k / 0.4)]
+    np.testing.assert_allclose(np.exp(noise.companion.bounds[0]), expected)
+    assert noise.companion.variance == noise.noise_variance
