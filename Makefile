@@ -142,7 +142,8 @@ coverage: $(VENV)/.test-tools $(VENV)/.package
 
 mutation: $(VENV)/.test-tools $(VENV)/.package
 	$(SINGLE) $(BIN)/python scripts/mutation.py $(or $(COVER),$(addprefix bayesvm.,$(FORMULAS))) \
-	  --tests $(or $(GIVEN_TESTS),$(addprefix tests/,$(FORMULAS) solvers hyper core)) --out build/mutation --jobs $(WORKERS) \
+	  --tests $(or $(GIVEN_TESTS),$(addprefix tests/,$(FORMULAS) solvers hyper core)) \
+	  --out build/mutation --jobs $(WORKERS) \
 	  $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(LEAST),--least $(LEAST))
 
 sanitize:
