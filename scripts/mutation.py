@@ -367,7 +367,8 @@ def check_controls(
     mutants: Sequence[Mutant], files: Mapping[str, Path], baseline: Baseline, pool: concurrent.futures.Executor
 ) -> None:
     """End if a module fails in a child process without a change: every mutant would count as killed."""
-    controls = {m.module: dataclasses.replace(m, index=UNCHANGED) for m in mutants}
+    executed = (m for m in mutants if baseline.of(files[m.module], m.lines))
+    controls = {m.module: dataclasses.replace(m, index=UNCHANGED) for m in executed}
     for module, found in {
         module: pool.submit(verdict, control, files[module], baseline, CONTROLS) for module, control in controls.items()
     }.items():

@@ -110,7 +110,7 @@ def test_tests_that_notice_kill_a_mutant(before, verdict, mutation, tmp_path, mo
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants run in forked processes")
 def test_a_project_whose_tests_fail_in_a_child_is_refused(mutation, tmp_path, monkeypatch):
     path, tests = tmp_path / "one_for_mutation.py", tmp_path / "test_one.py"
-    path.write_text("def one():\n    return 1\n")
+    path.write_text("def one():\n    return 1\n\n\ndef idle():\n    return 2\n")
     tests.write_text("def test_one():\n    assert False\n")
     monkeypatch.setattr(mutation, "ROOT", tmp_path)
     mutants = mutation.mutants_of("one_for_mutation", path)

@@ -68,3 +68,14 @@ def test_variance_of_the_class_distance_is_the_printed_formula():
         - ((theta @ M @ U) ** 2) @ inner
     )
     np.testing.assert_allclose(predictor.spreads(K_s, k_ss, np.array([[0.0], [1.0]]))[:, 0], expected, rtol=1e-8)
+
+
+def test_distances_that_are_rounding_are_zero():
+    y = np.where(np.arange(20) % 3 > 0, 1.0, -1.0)
+    K, design, groups = np.full((20, 20), 0.7), Design(20), np.column_stack([y < 0.0, y > 0.0]).astype(float)
+    spectrum = complete_spectrum(K, y[:, None], design)
+    found = level2(spectrum)
+    first = solve_direct(K, y[:, None], design, found.gamma)
+    predictor = row_predictor(K.__matmul__, spectrum, first, found, groups)
+    spreads = predictor.spreads(K[:4], np.full(4, 0.7), np.array([[1.0, 0.0, 0.3], [0.0, 1.0, 0.7]]))
+    np.testing.assert_array_equal(spreads, 0.0)
