@@ -71,3 +71,14 @@ def test_independent_remainders_are_part_of_the_model():
     found = InducingObjective(kernel, likelihood, far, np.append(y, 1.0), np.array([30]), inference=METHOD)
     expected = likelihood.tilted(np.append(y, 1.0), np.zeros(31), np.full(31, 2.0)).log_z.sum()
     assert found.evaluate(kernel.theta).value == pytest.approx(expected, rel=1e-9)
+
+
+@likelihoods
+def test_what_features_leave_over_is_told(likelihood):
+    """Half the summed products of the precisions of sites and the variances that inducing inputs do not explain."""
+    exact, inducing = objectives(likelihood, np.arange(12))
+    K = exact.kernel.gram(exact.X)
+    explained = K[:, :12] @ np.linalg.solve(K[:12, :12], K[:12])
+    (found,) = inducing.infer(inducing.theta0).found
+    tau = np.maximum(found.sites[0], 0.0)
+    assert found.left == pytest.approx(0.5 * tau @ np.maximum(np.diagonal(K - explained), 0.0), rel=1e-5)

@@ -11,6 +11,7 @@ from scipy.stats import multivariate_normal
 from bayesvm.inference import mlp
 from bayesvm.inference.mlp import Network, NetworkTrainer, best_network
 from bayesvm.likelihoods import GaussianNoise, Logistic
+from bayesvm.testing import five_point
 
 
 def data(n=60, seed=0):
@@ -113,3 +114,20 @@ def test_a_search_ends_with_the_first_size_that_is_five_nats_worse(values, tried
 
 def test_running_out_of_cycles_is_reported():
     assert not trained(max_cycles=1)[2].status.ok
+
+
+def test_derivatives_of_several_outputs():
+    network, rng = Network(2, 3, 4), np.random.default_rng(0)
+    w, X = rng.normal(size=network.size), rng.normal(size=(5, 2))
+    expected = five_point(lambda w: network.forward(w, X)[0].ravel(), w).reshape(network.size, 5, 4)
+    J = network.jacobian(w, X)
+    np.testing.assert_allclose(J, np.moveaxis(expected, 0, -1), rtol=1e-7, atol=1e-9)
+    slope = rng.normal(size=(5, 4))
+    gradient = network.backward(w, X, network.forward(w, X)[1], slope)
+    np.testing.assert_allclose(gradient, np.einsum("nk,nkw->w", slope, J), rtol=1e-12)
+
+
+def test_groups_of_weights():
+    plain, ard = Network(2, 3, 2, ard=False), Network(2, 3, 2)
+    assert ard.groups().tolist() == [0, 1] * 3 + [2] * 3 + [3] * 6 + [4] * 2
+    assert plain.groups().tolist() == [0, 0] * 3 + [1] * 3 + [2] * 6 + [3] * 2

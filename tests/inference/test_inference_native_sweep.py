@@ -182,3 +182,16 @@ def test_tilted_moments_of_powers_are_those_of_numpy(likelihood, zone):
     rng = np.random.default_rng(1)
     power = np.where(rng.uniform(size=2000) < 0.1, 0.0, 10.0 ** rng.uniform(-2.5, 0.0, size=2000))
     check_moments(likelihood, *cavities(zone, rng), power)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=named)
+def test_a_rough_end_is_not_predicted_unless_asked_for(likelihood):
+    """Sites, marginals and moments are those of the last sweep, however rough it is."""
+    K, y = problem()
+    start = np.zeros((2, y.size))
+    found, status, n_iter = EP(tol=0.25).iterate(GramPrior(K), y, likelihood, start)
+    wanted, _, as_many = EP(tol=0.25).iterate_in_numpy(GramPrior(K), y, likelihood, start)
+    assert (status.ok, n_iter) == (True, as_many)
+    np.testing.assert_allclose(found.matched.marginals.mean, wanted.matched.marginals.mean, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(found.matched.image, wanted.matched.image, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(found.posterior.mean, found.matched.marginals.mean, rtol=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesvm.likelihoods as lib
-from bayesvm.inference import EP, Exact, Laplace, Posterior, basis_fit, leave_one_out
+from bayesvm.inference import EP, Exact, Laplace, Posterior, basis_fit, leave_one_out, reduction
 from bayesvm.inference.basis_fit import RIDGE
 from bayesvm.inference.reduction import reduce_posteriors
 from bayesvm.linalg import SignedFactor
@@ -208,3 +208,15 @@ def test_the_bound_of_the_change_of_the_mean_is_attained():
     alpha = rng.uniform(size=n)
     lacking = basis_fit.Output(alpha, None, alpha.copy(), np.ones(n), np.ones(n), nothing, nothing)
     assert basis_fit.squared_bound(lacking, fit, Phi, G) == pytest.approx(ratio + alpha @ alpha, rel=1e-9)
+
+
+def test_the_rows_that_change_most_are_prepared():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(30, 30))
+    K, Phi, change = A @ A.T, rng.normal(size=(30, 4)), rng.permutation(30.0 + np.arange(30))
+    basis = reduction._Basis(np.arange(4), Phi, (), (), ())
+    for count in (1, 7, 30, 50):
+        numbers, columns = reduction._prepared(K, basis, change, count)
+        assert set(numbers) == set(np.argsort(-change)[:count].tolist())
+        for row, number in numbers.items():
+            np.testing.assert_allclose(columns[number], K[row] - Phi[row] @ Phi.T)

@@ -142,7 +142,7 @@ def test_iterations_are_few_at_n_400():
 
 def test_running_out_of_iterations_is_reported():
     K, y = problem(lib.Logistic())
-    assert Variational(max_iter=3).infer(100.0 * K, y, lib.Logistic())[1].status is Status.MAX_ITER
+    assert Variational(max_iter=4).infer(100.0 * K, y, lib.Logistic())[1].status is Status.MAX_ITER
 
 
 # -- gradients ---------------------------------------------------------------------------------------------------------
@@ -208,3 +208,42 @@ def test_a_gram_matrix_that_is_none_is_refused(likelihood):
     K = K - 1.01 * np.linalg.eigvalsh(K)[-1] * np.eye(6)
     with pytest.raises(NotPositiveDefiniteError):
         Variational().infer(K, y, likelihood, warm_start=np.stack([np.full(6, 1e3), np.zeros(6)]))
+
+
+@pytest.mark.parametrize("likelihood", [lib.Logistic(), lib.NormalizedHinge().fix()], ids=lambda x: type(x).__name__)
+def test_every_factorisation_is_counted(likelihood, monkeypatch):
+    """Those of all starts; not those of the convex loss, which only makes one."""
+    of, counted = Free.of, []
+
+    def counting(K, y, given, *others, **options):
+        counted.append(given is likelihood)
+        return of(K, y, given, *others, **options)
+
+    monkeypatch.setattr(Free, "of", counting)
+    for seed in range(6):
+        K, y = noisy_labels() if seed == 0 else random_problem(likelihood, 12, np.random.default_rng(seed))
+        counted.clear()
+        evidence = Variational(starts=4).infer(30.0 * K if seed % 2 else K, y, likelihood)[1]
+        assert evidence.n_iter == sum(counted)
+
+
+def test_a_later_start_that_is_better_is_followed_to_its_end():
+    K, y = noisy_labels()
+    likelihood, spent = lib.NormalizedHinge().fix(), []
+
+    class Poor(Variational):
+        def _descend(self, K, y, given, natural, tol):
+            """Descend; from the first start hardly, as if there were a poor optimum."""
+            method = self if spent else Variational(max_iter=4)
+            q, status, n_iter = Variational._descend(method, K, y, given, natural, tol)
+            spent.append(n_iter if given is likelihood else 0)
+            return q, status, n_iter
+
+    best = TIGHT.infer(K, y, likelihood)[1]
+    evidence = Poor(starts=3).infer(K, y, likelihood)[1]
+    assert evidence.status.ok
+    assert evidence.value == pytest.approx(best.value, abs=1e-8)
+    assert evidence.bounds[0] < best.value - 0.1
+    assert evidence.bounds[1] == pytest.approx(evidence.value, abs=1e-8)
+    assert evidence.n_iter == sum(spent)
+    assert evidence.multimodal

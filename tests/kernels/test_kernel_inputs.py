@@ -5,10 +5,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from kernel_instances import points
 
 from bayesvm import kernels as bk
-from bayesvm.kernels.inputs import Inputs
+from bayesvm.kernels import inputs, laplacian
+from bayesvm.kernels.inputs import Inputs, from_signed_logarithm, signed_logarithm
 
 
 @pytest.fixture
@@ -106,3 +108,60 @@ def test_memory_of_products_over_features(kernel):
     finally:
         tracemalloc.stop()
     assert peak < 0.3 * n * n * d * 8 + 16 * 2**21
+
+
+def test_distances_to_the_last_other_rows_are_kept_while_these_live():
+    X, Z, other = (Inputs(np.random.default_rng(seed).normal(size=(5 + seed, 2))) for seed in range(3))
+    first = X.squared_distances(Z)
+    assert X.squared_distances(Z) is first
+    with pytest.raises(ValueError, match="read-only"):
+        first[0, 0] = 1.0
+    assert X.squared_distances(other) is not first
+    again = X.squared_distances(Z)
+    assert again is not first
+    np.testing.assert_array_equal(again, first)
+    del Z
+    assert X.squared_distances(Inputs(other.X)).shape == (5, 7)
+
+
+def test_distances_to_many_other_rows_are_not_kept(monkeypatch):
+    monkeypatch.setattr(inputs, "BLOCK", 30)
+    X, Z = (Inputs(np.random.default_rng(seed).normal(size=(6, 2))) for seed in range(2))
+    assert X.squared_distances(Z) is not X.squared_distances(Z)
+    few = Inputs(Z.X[:5])
+    assert X.squared_distances(few) is X.squared_distances(few)
+
+
+def test_blocks_of_rows_change_no_distance(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(23, 3))
+    kernels = [bk.Gaussian(), bk.Laplacian(1.0, (0.5, 1.0, 2.0))]
+    Q = np.random.default_rng(1).normal(size=(23, 7))
+    whole = [(k.gram(X, X[:7]), k.cross_pullback(X, X[:7], Q)) for k in kernels]
+    monkeypatch.setattr(inputs, "BLOCK", 20)
+    monkeypatch.setattr(laplacian, "BLOCK", 20)
+    for kernel, (gram, pullback) in zip(kernels, whole, strict=True):
+        np.testing.assert_allclose(kernel.gram(X, X[:7]), gram, rtol=1e-14)
+        np.testing.assert_allclose(kernel.cross_pullback(X, X[:7], Q), pullback, rtol=1e-12)
+
+
+def test_signed_logarithms_have_an_inverse():
+    X = np.random.default_rng(0).standard_cauchy(size=(50, 3)) * 100.0
+    origin, unit = np.array([3.0, 0.0, -20.0]), np.array([0.5, 0.0, 40.0])
+    T = signed_logarithm(X, origin, unit)
+    expected = X.copy()
+    for column in (0, 2):
+        u = (X[:, column] - origin[column]) / unit[column]
+        expected[:, column] = np.sign(u) * np.log(1.0 + np.abs(u))
+    np.testing.assert_allclose(T, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(from_signed_logarithm(T, origin, unit), X, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(from_signed_logarithm(T, origin, unit)[:, 1], X[:, 1])
+
+
+def test_sizes_and_descriptions_of_inputs():
+    X = Inputs(np.zeros((4, 3)))
+    sparse = Inputs(sp.csr_array(np.eye(3)))
+    assert X.__sizeof__() >= 4 * 3 * 8
+    assert sparse.__sizeof__() >= sparse.X.data.nbytes + sparse.X.indices.nbytes + sparse.X.indptr.nbytes
+    assert repr(sparse) == "Inputs(3 rows, 3 columns, sparse)"
+    with pytest.raises(ValueError, match=r"one row per sample, found 1 dimension"):
+        Inputs(np.zeros(3))

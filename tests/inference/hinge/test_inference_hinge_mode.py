@@ -89,3 +89,14 @@ def test_sets_that_do_not_settle_are_found_with_smaller_gaps(seed, monkeypatch):
     assert expected.status.ok
     assert found.status.ok
     np.testing.assert_allclose(found.f, expected.f, atol=1e-9)
+
+
+@pytest.mark.parametrize("warm", [None, np.full(40, 0.5)], ids=["cold", "warm"])
+def test_rounds_are_counted(warm, monkeypatch):
+    X, y = problem(40)
+    rounds = []
+    coefficients = module._coefficients
+    monkeypatch.setattr(module, "_coefficients", lambda *args: rounds.append(1) or coefficients(*args))
+    mode = hinge_mode(KERNEL.gram(X), y, np.ones(40), warm_start=warm)
+    assert mode.status.ok
+    assert mode.n_iter == len(rounds) > 0

@@ -75,3 +75,21 @@ def test_chains_that_disagree_have_a_small_effective_size():
 def test_too_few_draws_to_be_correlated_count_in_full():
     kept = np.zeros((3, 2, 5))
     np.testing.assert_array_equal(effective_size(kept), [15.0, 15.0])
+
+
+def test_draws_are_kept_from_the_first_after_the_burn_in_on():
+    """Every draw, and every other one of the same chains, beginning one sweep earlier or later."""
+    X, y = problem(8)
+    K, chains = KERNEL.gram(X), 3
+    posterior, _ = NaiveHinge().infer(K, y, Hinge(1.0))
+
+    def kept(keep, burn_in, thin):
+        draws = SliceSampling(keep * chains, chains, burn_in, thin)
+        found = draws.run(K, y, np.ones(8), posterior, np.random.default_rng(0)).coefficients
+        return found.reshape(8, keep, chains)
+
+    every = kept(12, 4, 1)
+    assert np.unique(every[0]).size > 20
+    np.testing.assert_allclose(kept(6, 4, 2), every[:, 1::2], rtol=1e-12)
+    np.testing.assert_allclose(kept(6, 3, 2)[:, :6], every[:, ::2], rtol=1e-12)
+    np.testing.assert_allclose(kept(16, 0, 1)[:, 4:], every, rtol=1e-12)

@@ -13,7 +13,7 @@ from bayesvm.inference.ls_svm import (
     level2_terms,
     solve_spectral,
 )
-from bayesvm.inference.ls_svm.level2 import _root
+from bayesvm.inference.ls_svm.level2 import GRID, _root, gamma_range
 from bayesvm.likelihoods import GaussianNoise
 
 
@@ -71,3 +71,13 @@ def test_a_slope_without_a_change_of_sign_leaves_the_lower_end():
     top = np.log(found.gamma)
     assert _root(spectrum, top + 0.5, top + 1.0) == top + 0.5
     assert _root(spectrum, top - 0.5, top + 0.5) == pytest.approx(top, abs=1e-9)
+
+
+def test_every_local_maximum_is_counted_once():
+    spectra = [complete_spectrum(K, y, Design(len(K))) for _, K, y in map(random_problem, range(20))]
+    for spectrum in spectra:
+        slopes = level2_terms(
+            spectrum, np.linspace(*gamma_range(spectrum.design, spectrum.trace, spectrum.whole), GRID)
+        )[1]
+        falls = np.count_nonzero((slopes[:-1] > 0.0) & (slopes[1:] <= 0.0))
+        assert level2(spectrum).starts == falls + (slopes[0] <= 0.0) + (slopes[-1] > 0.0)
