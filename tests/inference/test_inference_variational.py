@@ -142,7 +142,7 @@ def test_iterations_are_few_at_n_400():
 
 def test_running_out_of_iterations_is_reported():
     K, y = problem(lib.Logistic())
-    assert Variational(max_iter=4).infer(100.0 * K, y, lib.Logistic())[1].status is Status.MAX_ITER
+    assert Variational(max_iter=3).infer(100.0 * K, y, lib.Logistic())[1].status is Status.MAX_ITER
 
 
 # -- gradients ---------------------------------------------------------------------------------------------------------
