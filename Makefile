@@ -40,7 +40,7 @@ help:
 	@echo "make types     static types (mypy)"
 	@echo "make layers    direction of imports (import-linter)"
 	@echo "make coverage  lines and branches that the tests run (COVER=bayesvm.linalg TESTS=tests/linalg: of a part)"
-	@echo "make mutation  changes to formulas that the tests notice (COVER, TESTS as above; SAMPLE=n: some of them)"
+	@echo "make mutation  changes to formulas that the tests notice (COVER, TESTS as above; SAMPLE=n: some of them, by SEED)"
 	@echo "make docs      documentation, in docs/_build/html"
 	@echo "make bench     benchmarks (JSON=file: also written there)"
 	@echo "make bench-check OLD=a.json NEW=b.json   compare two results of benchmarks"
@@ -144,7 +144,7 @@ mutation: $(VENV)/.test-tools $(VENV)/.package
 	$(SINGLE) $(BIN)/python scripts/mutation.py $(or $(COVER),$(addprefix bayesvm.,$(FORMULAS))) \
 	  --tests $(or $(GIVEN_TESTS),$(addprefix tests/,$(FORMULAS) solvers hyper core)) \
 	  --out build/mutation --jobs $(WORKERS) \
-	  $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(LEAST),--least $(LEAST))
+	  $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(LEAST),--least $(LEAST))
 
 sanitize:
 	scripts/sanitize.sh

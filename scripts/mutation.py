@@ -416,7 +416,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("packages", nargs="+", help="packages or modules to change")
     parser.add_argument("--tests", nargs="+", required=True, help="tests that have to notice")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "mutation")
-    parser.add_argument("--sample", type=int, help="a random choice of so many mutants (the same in every run)")
+    parser.add_argument("--sample", type=int, help="a random choice of so many mutants")
+    parser.add_argument("--seed", type=int, default=0, help="which choice it is (the same in every run with this seed)")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--least", type=float, default=0.0, help="least share of killed mutants, in per cent")
     options = parser.parse_args(arguments)
@@ -425,7 +426,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     files = dict(pair for package in options.packages for pair in source_files(package))
     mutants = [mutant for module, path in files.items() for mutant in mutants_of(module, path)]
     if options.sample and options.sample < len(mutants):
-        chosen = random.Random(0).sample(range(len(mutants)), options.sample)
+        chosen = random.Random(options.seed).sample(range(len(mutants)), options.sample)
         mutants = [mutants[i] for i in sorted(chosen)]
     stored = out / "results.json"
     results: dict[str, str] = json.loads(stored.read_text()) if stored.is_file() else {}

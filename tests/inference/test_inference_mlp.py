@@ -131,3 +131,83 @@ def test_groups_of_weights():
     plain, ard = Network(2, 3, 2, ard=False), Network(2, 3, 2)
     assert ard.groups().tolist() == [0, 1] * 3 + [2] * 3 + [3] * 6 + [4] * 2
     assert plain.groups().tolist() == [0, 0] * 3 + [1] * 3 + [2] * 6 + [3] * 2
+
+
+def two_outputs(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 2))
+    Y = np.column_stack([np.tanh(2.0 * X[:, 0]), 0.5 * X[:, 1]]) + rng.normal(size=(80, 2)) * [0.1, 0.3]
+    trainer = NetworkTrainer(tol=1e-5, max_cycles=400, steps=2000)
+    return X, Y, trainer.train(Network(2, 2, 2), X, Y, GaussianNoise(0.05), rng)
+
+
+def test_every_output_has_its_noise():
+    X, Y, found = two_outputs()
+    assert found.status.ok
+    left = 80.0 - found.determined.sum() / 2.0
+    expected = np.sum((Y - found.network.forward(found.weights, X)[0]) ** 2, axis=0) / left
+    np.testing.assert_allclose([likelihood.variance for likelihood in found.likelihoods], expected, rtol=1e-3)
+    np.testing.assert_allclose(expected, [0.01, 0.09], rtol=0.5)
+
+
+def test_the_evidence_of_two_outputs_is_that_of_the_linearised_model():
+    X, Y, found = two_outputs()
+    network, kappa, groups = found.network, found.precision, found.network.groups()
+
+    def cost(w):
+        f = network.forward(w, X)[0]
+        loss = sum(np.sum(a.derivatives(Y[:, k], f[:, k]).loss) for k, a in enumerate(found.likelihoods))
+        return loss + 0.5 * kappa[groups] @ w**2
+
+    scale = np.sqrt(kappa[groups])
+    w = minimize(lambda v: cost(v / scale), found.weights * scale, method="BFGS", tol=1e-9).x / scale
+    level = mlp._level2(network, w, X, Y, found.likelihoods, kappa)
+    J = network.jacobian(w, X).reshape(160, -1)
+    shifted = (Y - network.forward(w, X)[0]).ravel() + J @ w
+    noise = np.tile([likelihood.variance for likelihood in found.likelihoods], 80)
+    exact = multivariate_normal(np.zeros(160), J / kappa[groups] @ J.T + np.diag(noise)).logpdf(shifted)
+    widths = 0.5 * np.sum(np.log(2.0 / np.maximum(level.determined, 0.1)))
+    widths += np.log(2.0 / (80.0 - level.determined.sum() / 2.0))  # of two noise variances
+    assert level.log_evidence == pytest.approx(exact + widths + gammaln(3) + 2.0 * np.log(2.0), abs=1e-6)
+
+
+def test_noise_that_is_given_stays():
+    X, Y, found = trained(likelihood=GaussianNoise(0.05).fix())
+    assert found.likelihoods == (GaussianNoise(0.05).fix(),)
+    level = mlp._level2(found.network, found.weights, X, Y, found.likelihoods, found.precision)
+    free = mlp._level2(found.network, found.weights, X, Y, (GaussianNoise(0.05),), found.precision)
+    width = 0.5 * np.log(2.0 / (60.0 - level.determined.sum()))
+    assert free.log_evidence - level.log_evidence == pytest.approx(width, abs=1e-9)
+
+
+def test_the_start_is_neither_linear_nor_saturated():
+    network = Network(40, 50, 30)
+    U, c, V, b = network.split(network.start(np.random.default_rng(0)))
+    assert np.std(U) == pytest.approx(40**-0.5, rel=0.05)
+    assert np.std(V) == pytest.approx(50**-0.5, rel=0.05)
+    assert np.std(c) == pytest.approx(1.0, rel=0.3)
+    assert not np.any(b)
+
+
+@pytest.mark.parametrize(("max_cycles", "settled"), [(3, False), (400, True)])
+def test_cycles_are_counted(max_cycles, settled, monkeypatch):
+    mode, counted = NetworkTrainer._mode, []
+    monkeypatch.setattr(NetworkTrainer, "_mode", lambda *args: counted.append(1) or mode(*args))
+    found = trained(max_cycles=max_cycles)[2]
+    assert (found.status.ok, found.n_iter) == (settled, len(counted))
+    assert settled or len(counted) == max_cycles
+
+
+def test_every_size_is_tried_from_weak_and_from_strong_weights():
+    X, Y, found = trained(max_cycles=1)
+    begun = []
+
+    class Recorder(NetworkTrainer):
+        def train(self, network, X, Y, likelihood, rng, first):
+            begun.append((network.hidden, network.ard, first))
+            return dataclasses.replace(found, network=network, log_evidence=-float(len(begun)))
+
+    best, by_size = best_network(Recorder(), X, Y, GaussianNoise(), (1, 2), 3, np.random.default_rng(0), ard=False)
+    weak, strong = 0.05, 30.0
+    assert begun == [(hidden, False, first) for hidden in (1, 2) for first in (weak, strong, weak)]
+    assert (best.log_evidence, [t.log_evidence for t in by_size]) == (-1.0, [-1.0, -4.0])

@@ -82,3 +82,14 @@ def test_a_kernel_that_is_constant_over_the_rows_leaves_the_bias_alone():
     assert first.status.ok
     assert first.residual < 1e-6
     np.testing.assert_allclose(first.latent, np.mean(y), atol=1e-2)
+
+
+def test_pairs_that_hold_the_whole_matrix_leave_nothing_to_iterate():
+    X = np.random.default_rng(0).normal(size=(150, 5))
+    y, design = X[:, :1] + np.random.default_rng(1).normal(size=(150, 1)), Design(150)
+    K = X @ X.T
+    trace = complete_spectrum(K, y, design).trace
+    spectrum = leading_spectrum(K.__matmul__, trace, np.trace(K), y, design, 10, np.random.default_rng(0))
+    found = solve_iterative(K.__matmul__, spectrum, y, 0.7, tol=1e-5)
+    assert (found.status.ok, found.n_iter) == (True, 1)
+    np.testing.assert_allclose(found.alpha, solve_direct(K, y, design, 0.7).alpha, atol=1e-5)

@@ -81,3 +81,9 @@ def test_every_local_maximum_is_counted_once():
         )[1]
         falls = np.count_nonzero((slopes[:-1] > 0.0) & (slopes[1:] <= 0.0))
         assert level2(spectrum).starts == falls + (slopes[0] <= 0.0) + (slopes[-1] > 0.0)
+
+
+def test_a_given_gamma_is_one_place_inside():
+    _, K, y = random_problem(3)
+    found = level2_at(complete_spectrum(K, y, Design(len(K))), 0.3)
+    assert (found.inside, found.starts, found.gamma) == (True, 1, pytest.approx(np.exp(0.3)))
