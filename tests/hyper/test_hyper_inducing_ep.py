@@ -82,3 +82,20 @@ def test_what_features_leave_over_is_told(likelihood):
     (found,) = inducing.infer(inducing.theta0).found
     tau = np.maximum(found.sites[0], 0.0)
     assert found.left == pytest.approx(0.5 * tau @ np.maximum(np.diagonal(K - explained), 0.0), rel=1e-5)
+
+
+@likelihoods
+def test_latent_values_of_a_block_of_rows(likelihood):
+    exact, inducing = objectives(likelihood, np.arange(60))
+    a, b = exact.evaluate(exact.theta0), inducing.infer(inducing.theta0)
+    (posterior,), (found,), K = a.posteriors, b.found, exact.kernel.gram(exact.X)
+    here = [(block.rows, found.moments(block)) for block in b.features.blocks()]
+    rows = np.concatenate([np.arange(60)[own] for own, _ in here])
+    np.testing.assert_array_equal(rows, np.arange(60))
+    mean, var = (np.concatenate([getattr(m, name) for _, m in here]) for name in ("mean", "var"))
+    np.testing.assert_allclose(mean, posterior.mean(K[:, posterior.support]), atol=1e-6)
+    np.testing.assert_allclose(var, posterior.var(K[:, posterior.support], np.diagonal(K)), atol=1e-6)
+    curvature = np.concatenate([m.curvature for _, m in here])
+    gradient = np.concatenate([m.gradient for _, m in here])
+    np.testing.assert_allclose(curvature, a.evidence.latent[0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(gradient, -posterior.coefficients(60), rtol=1e-4, atol=1e-6)

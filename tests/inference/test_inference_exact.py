@@ -69,3 +69,9 @@ def test_a_warm_start_is_ignored():
         Exact().infer(K, y, likelihood, warm_start=np.full(40, 7.0))[1].value
         == Exact().infer(K, y, likelihood)[1].value
     )
+
+
+def test_one_factorisation_is_the_whole_work():
+    K, y = problem(lib.GaussianNoise())
+    evidence = Exact().infer(K, y, lib.GaussianNoise())[1]
+    assert (evidence.status.ok, evidence.n_iter) == (True, 1)

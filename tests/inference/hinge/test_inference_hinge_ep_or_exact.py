@@ -10,8 +10,11 @@ from bayesvm.inference.hinge import (
     HingeExactOrEP,
     NaiveHinge,
     SliceSampling,
+    hinge_mode,
     log_nu,
 )
+from bayesvm.inference.hinge import ep_or_exact as module
+from bayesvm.inference.hinge.ep_or_exact import marginal_precision
 from bayesvm.kernels import Gaussian
 from bayesvm.likelihoods import Hinge, Weighted
 from bayesvm.testing import five_point, relative_error
@@ -127,3 +130,17 @@ def test_of_one_point_the_variance_is_exact(mean):
     k = 1.5 - K_s[:, posterior.support] ** 2 / 1.5
     expected = k[:, 0] + (K_s[:, 0] / 1.5) ** 2 * var
     np.testing.assert_allclose(posterior.var(K_s[:, posterior.support], np.full(len(K_s), 1.5)), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("doubt", [0.0, 1.0, 5.0])
+def test_points_whose_kink_is_within_reach_are_in_doubt(doubt):
+    X, y = problem(40, seed=2)
+    K = KERNEL.gram(X)
+    mode = hinge_mode(K, y, np.full(40, 2.0))
+    W = marginal_precision(mode)
+    std = np.sqrt(np.diagonal(K - K @ np.linalg.solve(np.diag(1.0 / np.maximum(W, 1e-12)) + K, K)))
+    near = np.abs(y * mode.f - 1.0) <= doubt * std
+    expected = np.union1d(np.flatnonzero(near), mode.marginal)
+    np.testing.assert_array_equal(module._in_doubt(K, y, mode, doubt), expected)
+    assert mode.marginal.size <= expected.size
+    assert module._in_doubt(K[:3, :3], y[:3], hinge_mode(K[:3, :3], y[:3], np.ones(3)), doubt).tolist() == [0, 1, 2]

@@ -6,11 +6,16 @@ from ls_svm_problems import features
 
 from bayesvm.inference.ls_svm import (
     Design,
+    FeatureSums,
     complete_spectrum,
+    feature_predictor,
+    feature_spectrum,
+    group_weights,
     level2,
     row_predictor,
     solve_direct,
 )
+from bayesvm.linalg import cholesky
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -79,3 +84,29 @@ def test_distances_that_are_rounding_are_zero():
     predictor = row_predictor(K.__matmul__, spectrum, first, found, groups)
     spreads = predictor.spreads(K[:4], np.full(4, 0.7), np.array([[1.0, 0.0, 0.3], [0.0, 1.0, 0.7]]))
     np.testing.assert_array_equal(spreads, 0.0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_landmarks_that_span_all_features_are_the_machine_of_all_rows(bias, weighted):
+    Phi, Phi_s, y = features()
+    n, m = Phi.shape
+    v = np.random.default_rng(5).uniform(0.5, 2.0, size=n) if weighted else np.ones(n)
+    design, K = Design(n, bias, v if weighted else None), Phi @ Phi.T
+    groups = np.column_stack([y < 0.0, y > 0.0]).astype(float)
+    spectrum = complete_spectrum(K, y[:, None], design)
+    found = level2(spectrum)
+    rows = row_predictor(K.__matmul__, spectrum, solve_direct(K, y[:, None], design, found.gamma), found, groups)
+    factor = cholesky(Phi[:m] @ Phi[:m].T)
+    phi = factor.half_solve(Phi[:m] @ Phi.T).T
+    mean, y_mean = np.average(phi, axis=0, weights=v), np.average(y[:, None], axis=0, weights=v)
+    sums = FeatureSums(phi.T @ (v[:, None] * phi), mean, phi.T @ (v * y)[:, None], y_mean, float(v @ y**2))
+    small, coordinates = feature_spectrum(sums, design)
+    second, (averages, totals) = level2(small), group_weights(groups, v)
+    landmarks = feature_predictor(factor, small, coordinates, second, phi.T @ averages, totals, mean, y_mean)
+    assert second.gamma == pytest.approx(found.gamma, rel=1e-6)
+    K_s, K_m, k_ss = Phi_s @ Phi.T, Phi_s @ Phi[:m].T, np.sum(Phi_s**2, axis=1)
+    np.testing.assert_allclose(landmarks.mean(K_m), rows.mean(K_s), atol=1e-6)
+    np.testing.assert_allclose(landmarks.var(K_m, k_ss), rows.var(K_s, k_ss), rtol=1e-5)
+    for mixture in (np.eye(2)[:, [0]], np.eye(2)[:, [1]]):
+        np.testing.assert_allclose(landmarks.spreads(K_m, k_ss, mixture), rows.spreads(K_s, k_ss, mixture), rtol=1e-5)
