@@ -117,19 +117,17 @@ def test_the_number_of_exact_points_is_checked(number):
         HingeExactOrEP(exact_up_to=number)
 
 
-@pytest.mark.parametrize("mean", [0.0, 3.0])
-def test_of_one_point_the_variance_is_exact(mean):
+@pytest.mark.parametrize("covariance", [1.5, 0.9], ids=["the point itself", "another"])
+def test_of_one_point_the_variance_is_exact(covariance):
     K, y, C = np.array([[1.5]]), np.ones(1), 2.0
     posterior, _ = HingeExactOrEP().infer(K, y, Hinge(C))
     f = np.linspace(-12.0, 12.0, 200_001)
     p = np.exp(-(f**2) / 3.0 - C * np.maximum(1.0 - f, 0.0))
     p /= p.sum()
     var = p @ f**2 - (p @ f) ** 2
-    at = np.array([[1.5, mean]]).T  # the point itself, and one whose covariance with it is something else
-    K_s = at[:, :1] if mean == 0.0 else np.array([[0.9]])
-    k = 1.5 - K_s[:, posterior.support] ** 2 / 1.5
-    expected = k[:, 0] + (K_s[:, 0] / 1.5) ** 2 * var
-    np.testing.assert_allclose(posterior.var(K_s[:, posterior.support], np.full(len(K_s), 1.5)), expected, rtol=1e-6)
+    slope = covariance / 1.5
+    expected = 1.5 - slope * covariance + slope**2 * var
+    np.testing.assert_allclose(posterior.var(np.array([[covariance]]), np.array([1.5])), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("doubt", [0.0, 1.0, 5.0])

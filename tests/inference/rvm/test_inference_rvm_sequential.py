@@ -140,48 +140,46 @@ def test_the_result_is_the_posterior_of_the_weights():
     assert noise == pytest.approx(np.sum((y - phi @ found.weights) ** 2) / (40.0 - determined.sum()), rel=1e-6)
 
 
-def test_an_addition_is_promised_what_it_gains_at_the_best_precision():
+def four_functions():
+    """Return a problem, and its state with four functions."""
     X, y, _ = data()
-    noise = GaussianNoise(0.1)
-    problem = GaussianRVM(basis_of(X), y, noise)
-    state = problem.state(ACTIVE, LOGS, noise.theta)
+    problem = GaussianRVM(basis_of(X), y, GaussianNoise(0.1))
+    return problem, problem.state(ACTIVE, LOGS, np.log([0.1]))
+
+
+def test_an_addition_is_promised_what_it_gains_at_the_best_precision():
+    problem, state = four_functions()
     gain, precision = module._additions(problem, state)
     assert not np.any(gain[ACTIVE])
     assert np.all(np.isinf(precision[gain == 0.0]))
     assert np.count_nonzero(gain) > 5
     for j in np.flatnonzero(gain):
         near = np.log(precision[j]) + np.array([-0.1, 0.0, 0.1])
-        values = [problem.state(np.append(ACTIVE, j), np.append(LOGS, z), noise.theta).value for z in near]
+        values = [problem.state(np.append(ACTIVE, j), np.append(LOGS, z), state.phi).value for z in near]
         assert values[1] - state.value == pytest.approx(gain[j], abs=1e-9)
         assert values[1] > max(values[0], values[2])
 
 
 def test_of_the_functions_that_promise_nothing_none_gains():
-    X, y, _ = data()
-    noise = GaussianNoise(0.1)
-    problem = GaussianRVM(basis_of(X), y, noise)
-    state = problem.state(ACTIVE, LOGS, noise.theta)
+    problem, state = four_functions()
     gain, _ = module._additions(problem, state)
     for j in np.setdiff1d(np.flatnonzero(gain == 0.0), ACTIVE):
         for z in (-2.0, 0.0, 2.0, 4.0):
-            assert problem.state(np.append(ACTIVE, j), np.append(LOGS, z), noise.theta).value <= state.value + 1e-9
+            assert problem.state(np.append(ACTIVE, j), np.append(LOGS, z), state.phi).value <= state.value + 1e-9
 
 
 @pytest.mark.parametrize("noise", [False, True])
 def test_one_re_estimation_is_a_step_of_the_fixed_point_iteration(noise):
-    X, y, _ = data()
-    likelihood = GaussianNoise(0.1)
-    problem = GaussianRVM(basis_of(X), y, likelihood)
-    state = problem.state(ACTIVE, LOGS, likelihood.theta)
+    problem, state = four_functions()
     new = module._reestimated(problem, state, noise=noise)
     assert new.value > state.value
     phi = problem.basis[:, ACTIVE]
     covariance = np.linalg.inv(np.diag(np.exp(LOGS)) + phi.T @ phi / 0.1)
-    mean = covariance @ phi.T @ y / 0.1
+    mean = covariance @ phi.T @ problem.y / 0.1
     aim = np.log((1.0 - np.exp(LOGS) * np.diagonal(covariance)) / mean**2)
     np.testing.assert_allclose(new.log_precision, LOGS + np.clip(aim - LOGS, -module.LEAP, module.LEAP), rtol=1e-8)
     slope = state.gradient[-1] / 20.0
-    np.testing.assert_allclose(new.phi, likelihood.theta + (slope if noise else 0.0), rtol=1e-12)
+    np.testing.assert_allclose(new.phi, state.phi + (slope if noise else 0.0), rtol=1e-12)
     assert module._reestimated(problem, new, noise=noise).value >= new.value
 
 
