@@ -3,6 +3,7 @@
 import ast
 import concurrent.futures
 import dataclasses
+import json
 import os
 import subprocess
 import sys
@@ -136,3 +137,19 @@ def test_the_report_counts_and_lists(mutation):
     text = mutation.report(mutants, {m.name: verdict for m, verdict in zip(mutants, verdicts)})
     assert "| `m` | 4 | 2 | 50.0 % |" in text
     assert "- `m` line 2: `2` -> `3` (survived)\n- `m` line 3: `3` -> `4` (not executed)\n" in text
+
+
+def test_another_seed_draws_another_sample(mutation, tmp_path):
+    """What is finished is not run again, so that these runs only draw and report."""
+    ((module, path),) = mutation.source_files("bayesvm.linalg.cholesky")
+    results = {mutant.name: "survived" for mutant in mutation.mutants_of(module, path)}
+    (tmp_path / "results.json").write_text(json.dumps(results))
+
+    def drawn(*options):
+        assert mutation.main([module, "--tests", "none", "--out", str(tmp_path), "--sample", "8", *options]) == 0
+        return (tmp_path / "survivors.md").read_text().partition("Survivors:")[2]
+
+    first = drawn()
+    assert first.count("(survived)") == 8
+    assert drawn("--seed", "0") == first
+    assert drawn("--seed", "1") != first
